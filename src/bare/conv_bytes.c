@@ -36,9 +36,22 @@ enum {
 };
 #endif
 
-/* Bytes of four columns. */
-static ptrdiff_t columns_room(const ox_shape *s) {
-    return (ptrdiff_t)sizeof(laid) * ((s->k + GROUP - 1) / GROUP * GROUP * AT_ONCE);
+/* Elements of four columns. */
+static ptrdiff_t columns_count(const ox_shape *s) {
+    return (s->k + GROUP - 1) / GROUP * GROUP * AT_ONCE;
+}
+
+/* Whether windows that lie within the image are laid by the places of their elements, which fit 16 bits. */
+static bool has_places(const ox_conv *conv, const ox_shape *s) {
+    const int64_t rows = (int64_t)(s->rows - 1) * s->row_step, columns = (int64_t)(s->columns - 1) * s->column_step;
+    return OX_MVE && !conv->pointwise && s->in_count <= UINT16_MAX && rows < s->in_rows && columns < s->in_columns &&
+           (int64_t)s->channels * s->in_count <= UINT16_MAX;
+}
+
+/* Bytes of four columns, and of the places behind them. */
+static size_t columns_room(const ox_conv *conv, const ox_shape *s) {
+    const size_t places = has_places(conv, s) ? sizeof(uint16_t) * (size_t)s->k : 0;
+    return sizeof(laid) * (size_t)columns_count(s) + places;
 }
 
 /* What becomes of the sums of an output channel. */
@@ -68,7 +81,7 @@ size_t ox_conv_bytes_room(const ox_conv *conv) {
     if (conv->in_channels > OX_MOST_CONV_PRODUCTS / (s.rows * s.columns) ||
         conv->out_channels > ox_quotient(OX_MOST_CONV_PRODUCTS, conv->groups))
         return 0;
-    return (size_t)columns_room(&s) + ends_room(conv);
+    return columns_room(conv, &s) + ends_room(conv);
 }
 
 /* What results depend on is laid out before the first of them is written where it was: the same pixels of all channels,
@@ -123,8 +136,40 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
 }
 
 #if OX_MVE
-/* Four elements of each channel that lie side by side: eight channels at a time, if their places fit 16 bits. */
-static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *to) {
+/* Where the elements of a window lie, from its first one on. */
+static void find_places(const ox_shape *s, uint16_t *to) {
+    for (ptrdiff_t c = 0; c < s->channels; c++)
+        for (ptrdiff_t r = 0; r < s->rows; r++)
+            for (ptrdiff_t k = 0; k < s->columns; k++)
+                *to++ = (uint16_t)(c * s->in_count + r * s->row_step * s->in_columns + k * s->column_step);
+}
+
+/* As lay_column, of a window that lies within the image and begins at x. */
+static void lay_window(const ox_shape *s, const int8_t *x, reading how, const uint16_t *places, int8_t *to) {
+    const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
+    for (ptrdiff_t i = 0; i < s->k; i += OX_MVE_PAIRS, places += OX_MVE_PAIRS) {
+        const mve_pred16_t there = vctp16q((uint32_t)(s->k - i));
+        const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x, vldrhq_z_u16(places, there), there);
+        vstrbq_p_u16((uint8_t *)to, veorq_u16(of, turn), there);
+        to += i & OX_MVE_PAIRS ? OX_MVE_BYTES * AT_ONCE - OX_MVE_PAIRS : OX_MVE_PAIRS;
+    }
+}
+
+/* One of four columns, by places or without. */
+static void lay_one(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, const uint16_t *places,
+                    int8_t *to) {
+    const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
+    const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
+    if (places && top >= 0 && left >= 0 && top + (s->rows - 1) * s->row_step < s->in_rows &&
+        left + (s->columns - 1) * s->column_step < s->in_columns)
+        lay_window(s, x + top * s->in_columns + left, how, places, to);
+    else
+        lay_column(s, x, how, out, to);
+}
+
+/* Four elements of each channel that lie side by side, of which `count` are there: eight channels at a time, if their
+ * places fit 16 bits. */
+static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t count, int8_t *to) {
     const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)s->in_count);
     const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
     for (ptrdiff_t c = 0; c < s->channels; c += 8, x += 8 * s->in_count) {
@@ -132,7 +177,7 @@ static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, int8_t *
         uint8_t *at = (uint8_t *)to + (c & -OX_MVE_BYTES) * AT_ONCE + (c & (OX_MVE_BYTES - 1));
 #pragma GCC unroll 4
         for (int j = 0; j < AT_ONCE; j++) {
-            const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x + j, places, there);
+            const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x + (j < count ? j : 0), places, there);
             vstrbq_p_u16(at + j * OX_MVE_BYTES, veorq_u16(of, turn), there);
         }
     }
@@ -315,7 +360,8 @@ static void sum_columns(const job *of, const void *columns, int32_t sums[AT_ONCE
 }
 
 /* Results of the output channels of a group, from four columns of which `count` are there. */
-static void finish_columns(const job *of, const int8_t *columns, ptrdiff_t first, ptrdiff_t count, uint8_t *to) {
+static __attribute__((noinline)) void finish_columns(const job *of, const int8_t *columns, ptrdiff_t first,
+                                                     ptrdiff_t count, uint8_t *to) {
     const ox_conv_bytes *c = of->c;
     const ptrdiff_t k = of->s.k, step = of->s.out_count, end = first + of->s.outputs;
     const int8_t *w = (const int8_t *)c->w + first * k, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
@@ -326,7 +372,9 @@ static void finish_columns(const job *of, const int8_t *columns, ptrdiff_t first
     for (ptrdiff_t o = first; o < end; o++, w += k, to += step) {
         const channel_end *by = &of->ends[o];
         const ox_requantizer q = ox_requantizer_of(&of->scales, by->factor);
-        int32x4_t sums = ox_mve_multiply(columns, w, k, flip, (int32_t)by->more);
+        const int32_t more = (int32_t)by->more;
+        int32x4_t sums =
+            flip ? ox_mve_multiply(columns, w, k, true, flip, more) : ox_mve_multiply(columns, w, k, false, 0, more);
         if (has_zeros)
             sums = vsubq_s32(sums, vmulq_n_s32(vldrwq_s32(seen), weight_zero(c, o)));
         ox_mve_store(&q, &of->scales, o, sums, count, to);
@@ -415,13 +463,19 @@ static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x,
         return;
     }
 #elif OX_MVE
-    if (c->conv->pointwise && count == AT_ONCE && s->in_count <= UINT16_MAX / 7) {
-        lay_pixels(s, x + out, how, room);
+    if (c->conv->pointwise && s->in_count <= UINT16_MAX / 7) {
+        lay_pixels(s, x + out, how, count, room);
         return;
     }
+    const void *behind = (laid *)room + columns_count(s);
+    const uint16_t *places = has_places(c->conv, s) ? behind : NULL;
 #endif
     for (ptrdiff_t j = 0; j < AT_ONCE; j++) /* those that are not there are never stored */
+#if OX_MVE
+        lay_one(s, x, how, j < count ? out + j : out, places, (laid *)room + j * GROUP);
+#else
         lay_column(s, x, how, j < count ? out + j : out, (laid *)room + j * GROUP);
+#endif
 }
 
 static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t *to, int16_t *room) {
@@ -439,6 +493,12 @@ static void run_columns(const job *of, const int8_t *x, ptrdiff_t group, uint8_t
 static void lay_band(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t y, ptrdiff_t rows, int16_t *to) {
     const ptrdiff_t width = ox_band_row(s), room = width - s->left;
     const ptrdiff_t columns = room < 0 ? 0 : s->in_columns < room ? s->in_columns : room;
+#if OX_MVE
+    ox_mve_clear(to, rows * width);
+    for (; rows > 0; rows--, y++, to += width)
+        if ((size_t)y < (size_t)s->in_rows && columns) /* below 0 is far above */
+            ox_mve_widen(x + y * s->in_columns, columns, (uint8_t)(how.flip ^ 0x80), how.zero + 128, to + s->left);
+#else
     const int8_t flip = (int8_t)how.flip;
     for (; rows > 0; rows--, y++) {
         const int8_t *from = x + y * s->in_columns, *end = from + columns;
@@ -452,6 +512,7 @@ static void lay_band(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t 
         while (to < last)
             *to++ = 0;
     }
+#endif
 }
 
 #if PAIRS
@@ -483,7 +544,7 @@ static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, i
         sum = ox_plus(ox_both(ox_word_at(x), t->first[r], sum), (int16_t)(t->last[r] >> 16) * x[2]);
     return sum;
 }
-#else
+#elif !OX_MVE
 typedef struct taps {
     int16_t w[9];
 } taps;
@@ -499,12 +560,10 @@ static inline int32_t sum_one(const taps *t, const int16_t *x, ptrdiff_t step, i
         sum = ox_plus(sum, x[0] * t->w[3 * r] + x[1] * t->w[3 * r + 1] + x[2] * t->w[3 * r + 2]);
     return sum;
 }
-#if !OX_MVE
 static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int32_t *one, int32_t *other) {
     *one = sum_one(t, x, step, *one);
     *other = sum_one(t, x + 1, step, *other);
 }
-#endif
 #endif
 
 #if OX_MVE
@@ -512,34 +571,104 @@ typedef struct depth_channel {
     const job *of;
     const int16_t *w; /* less their zero point */
     ox_requantizer q;
-    ptrdiff_t channel;
+    ptrdiff_t channel, columns, stride; /* the second: results in a row */
+    ptrdiff_t step, pitch;              /* in the band: to the next row of a window, and of results */
     int32_t more;
 } depth_channel;
 
-/* `rows` rows of results out of a band, with a stride of 1 along them: four side by side; what is behind the last ones'
- * is read, and never stored. */
-static __attribute__((noinline)) void run_band(const depth_channel *d, const int16_t *band, ptrdiff_t rows,
-                                               uint8_t *to) {
-    const job *of = d->of;
-    const ox_requantizer q = d->q;
+/* Results of four windows side by side in each of one or two rows, of which `count` are there; `both` is a constant. */
+static inline __attribute__((always_inline)) void run_four(const depth_channel *d, const int16_t *x, const bool both,
+                                                           ptrdiff_t count, uint8_t *to) {
+    const ptrdiff_t step = d->step, pitch = d->pitch;
     const int16_t *w = d->w;
-    const int32_t more = d->more;
-    const ptrdiff_t width = ox_band_row(&of->s), step = of->s.row_step * width, pitch = of->s.row_stride * width;
-    const ptrdiff_t columns = of->s.out_columns;
-    for (; rows; rows--, band += pitch, to += columns)
-        for (ptrdiff_t at = 0; at < columns; at += AT_ONCE) {
-            const int16_t *x = band + at;
-            int32x4_t sums = vdupq_n_s32(more);
+    int32x4_t one = vdupq_n_s32(d->more), other = one;
 #pragma GCC unroll 3
-            for (int r = 0; r < 3; r++, x += step)
+    for (int r = 0; r < 3; r++, x += step)
 #pragma GCC unroll 3
-                for (int k = 0; k < 3; k++)
-                    sums = vmlaq_n_s32(sums, vldrhq_s32(x + k), w[3 * r + k]);
-            ox_mve_store(&q, &of->scales, d->channel, sums, columns - at, to + at);
+        for (int k = 0; k < 3; k++) {
+            const int32_t by = w[3 * r + k];
+            one = vmlaq_n_s32(one, vldrhq_s32(x + k), by);
+            if (both)
+                other = vmlaq_n_s32(other, vldrhq_s32(x + pitch + k), by);
         }
+    ox_mve_store(&d->q, &d->of->scales, d->channel, one, count, to);
+    if (both)
+        ox_mve_store(&d->q, &d->of->scales, d->channel, other, count, to + d->columns);
 }
-#endif
 
+/* `rows` rows of results out of a band, with a stride of 1 along them. What is behind the last windows is read. */
+static __attribute__((noinline)) void run_rows(const depth_channel *channel, const int16_t *band, ptrdiff_t rows,
+                                               uint8_t *to) {
+    const depth_channel d = *channel;
+    const ptrdiff_t columns = d.columns;
+    for (ptrdiff_t n; rows; rows -= n, band += n * d.pitch, to += n * columns) {
+        const int16_t *x = band;
+        n = rows > 1 ? 2 : 1;
+        for (ptrdiff_t at = 0; at < columns; at += AT_ONCE, x += AT_ONCE)
+            if (n > 1)
+                run_four(&d, x, true, columns - at, to + at);
+            else
+                run_four(&d, x, false, columns - at, to + at);
+    }
+}
+
+/* Windows in the order of their results, of which a row may end within four: their columns, and where they begin. */
+typedef struct windows {
+    uint32x4_t column, place;
+    uint32_t right, step, wrap; /* columns and elements to the fourth next ones, and elements more in the next row */
+} windows;
+
+static inline windows windows_of(const depth_channel *d) {
+    const uint32_t columns = (uint32_t)d->columns, pitch = (uint32_t)d->pitch, stride = (uint32_t)d->stride;
+    uint32_t column[AT_ONCE], place[AT_ONCE];
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+        column[i] = i % columns;
+        place[i] = i / columns * pitch + column[i] * stride;
+    }
+    const uint32_t right = AT_ONCE % columns;
+    return (windows){.column = vldrwq_u32(column),
+                     .place = vldrwq_u32(place),
+                     .right = right,
+                     .step = AT_ONCE / columns * pitch + right * stride,
+                     .wrap = pitch - columns * stride};
+}
+
+/* The next four, of which `count` are there: the others begin where the band does. */
+static inline uint32x4_t next_windows(windows *w, uint32_t columns, ptrdiff_t count) {
+    const uint32x4_t place = w->place;
+    w->column = vaddq_n_u32(w->column, w->right);
+    w->place = vaddq_n_u32(place, w->step);
+    const mve_pred16_t below = vcmpcsq_n_u32(w->column, columns);
+    w->column = vsubq_m_u32(w->column, w->column, vdupq_n_u32(columns), below);
+    w->place = vaddq_m_u32(w->place, w->place, vdupq_n_u32(w->wrap), below);
+    return count >= AT_ONCE ? place : vpselq_u32(place, vdupq_n_u32(0), vctp32q(count < 0 ? 0 : (uint32_t)count));
+}
+
+/* The same with any stride, and of rows that are no multiple of four. */
+static __attribute__((noinline)) void run_windows(const depth_channel *channel, const int16_t *band, ptrdiff_t rows,
+                                                  uint8_t *to) {
+    const depth_channel d = *channel;
+    const ptrdiff_t step = d.step;
+    windows next = windows_of(&d);
+    for (ptrdiff_t left = rows * d.columns; left > 0; left -= 2 * AT_ONCE, to += 2 * AT_ONCE) {
+        const uint32x4_t first = next_windows(&next, (uint32_t)d.columns, left);
+        const uint32x4_t second = next_windows(&next, (uint32_t)d.columns, left - AT_ONCE);
+        const int16_t *x = band;
+        int32x4_t one = vdupq_n_s32(d.more), other = one;
+#pragma GCC unroll 3
+        for (int r = 0; r < 3; r++, x += step)
+#pragma GCC unroll 3
+            for (int k = 0; k < 3; k++) {
+                const int32_t by = d.w[3 * r + k];
+                one = vmlaq_n_s32(one, vldrhq_gather_shifted_offset_s32(x + k, first), by);
+                other = vmlaq_n_s32(other, vldrhq_gather_shifted_offset_s32(x + k, second), by);
+            }
+        ox_mve_store(&d.q, &d.of->scales, d.channel, one, left, to);
+        if (left > AT_ONCE)
+            ox_mve_store(&d.q, &d.of->scales, d.channel, other, left - AT_ONCE, to + AT_ONCE);
+    }
+}
+#else
 static void run_row(const job *of, const taps *weights, const ox_requantizer *requantizer, ptrdiff_t channel,
                     int32_t more, const int16_t *x, uint8_t *to) {
     const ox_shape *s = &of->s;
@@ -549,17 +678,17 @@ static void run_row(const job *of, const taps *weights, const ox_requantizer *re
     const ox_requantizer q = *requantizer;
     const uint8_t flip = (uint8_t)scales->flip;
     ptrdiff_t left = s->out_columns;
-#if !OX_MVE
     for (; stride == 1 && left > 1; left -= 2, x += 2) {
         int32_t one = more, other = more;
         sum_two(&t, x, step, &one, &other);
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, one) ^ flip;
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, other) ^ flip;
     }
-#endif
     for (; left; left--, x += stride)
         *to++ = (uint8_t)ox_requantize_one(&q, scales, channel, sum_one(&t, x, step, more)) ^ flip;
 }
+
+#endif
 
 static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uint8_t *to, int16_t *room,
                           ptrdiff_t results) {
@@ -574,15 +703,26 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
     for (int i = 0; i < 9; i++)
         wide[i] = (int16_t)((int8_t)(w[i] ^ flip) - zero);
 #if OX_MVE
-    const depth_channel d = {of, wide, q, channel, more};
-    for (ptrdiff_t row = 0, n; s->column_stride == 1 && row < s->out_rows; row += n, to += n * s->out_columns) {
+    const depth_channel d = {.of = of,
+                             .w = wide,
+                             .q = q,
+                             .channel = channel,
+                             .columns = s->out_columns,
+                             .stride = s->column_stride,
+                             .step = s->row_step * ox_band_row(s),
+                             .pitch = pitch,
+                             .more = more};
+    const bool wastes =
+        4 * s->out_columns <= 3 * ((s->out_columns + AT_ONCE - 1) & -AT_ONCE); /* a quarter of vectors */
+    for (ptrdiff_t row = 0, n; row < s->out_rows; row += n, to += n * s->out_columns) {
         n = s->out_rows - row < results ? s->out_rows - row : results;
         lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
-        run_band(&d, room, n, to);
+        if (s->column_stride == 1 && !wastes)
+            run_rows(&d, room, n, to);
+        else
+            run_windows(&d, room, n, to);
     }
-    if (s->column_stride == 1)
-        return;
-#endif
+#else
     const taps t = taps_of(wide);
     for (ptrdiff_t row = 0, within = 0; row < s->out_rows; row++, within++, to += s->out_columns) {
         if (within == results)
@@ -591,6 +731,7 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
             lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
         run_row(of, &t, &q, channel, more, room + within * pitch, to);
     }
+#endif
 }
 
 void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
@@ -605,6 +746,10 @@ void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
     int16_t *rest = (int16_t *)(void *)((char *)room + (deep ? 0 : ends_room(c->conv)));
     if (!deep)
         find_ends(&of);
+#if OX_MVE
+    if (!deep && has_places(c->conv, s))
+        find_places(s, (uint16_t *)(void *)((laid *)(void *)rest + columns_count(s)));
+#endif
     for (ptrdiff_t i = 0, group = 0; i < count && s->out_count; i++, group = group + 1 < groups ? group + 1 : 0) {
         const int8_t *x = (const int8_t *)c->x + i * s->channels * s->in_count;
         uint8_t *to = (uint8_t *)c->y + i * s->outputs * s->out_count;

@@ -4,11 +4,16 @@
 #include "ops/dense.h"
 #include "ops/product/matmul_integer.h"
 
+#include "mve.h"
 #include "requantize.h"
 
 enum {
-    QUAD = 4 /* products that are added at a time */
+    QUAD = 4,                 /* products that are added at a time */
+    MOST = OX_MVE ? 16 : QUAD /* columns whose sums are computed at a time */
 };
+
+/* Products of two numbers of 16 bits, of which one word has two. */
+#define PAIRS (OX_DSP && !OX_MVE)
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
@@ -22,18 +27,14 @@ typedef struct gemm_bytes {
     const char *zeros;           /* of columns; NULL: there are none */
     ptrdiff_t step;              /* of those: 0 where all columns have the same */
     const ox_i32 *bias;          /* of columns, or NULL */
-    uint32_t flip;               /* of four bytes of B, so that they are signed */
+    uint32_t flip;               /* of four bytes of B, so that they are signed; Helium multiplies them as they are */
     ptrdiff_t k, n, row, column; /* the last two: bytes of B to the next element of a column, and to the next column */
     ox_channel_scales scales;
     const int16_t *a; /* a row, whose quads are in the order in which bytes are widened where B is by rows */
     int32_t sum;      /* of that */
 } gemm_bytes;
 
-static int32_t weight(const gemm_bytes *g, const int8_t *at) {
-    return (int8_t)(*at ^ (int8_t)g->flip);
-}
-
-#if OX_DSP
+#if PAIRS
 #define PLACE(i) (((i)&1) << 1 | (i) >> 1)
 
 static inline void add_quad(const uint32_t *a, uint32_t word, int32_t *sum) {
@@ -81,6 +82,90 @@ static void multiply_four(const gemm_bytes *g, const int8_t *b, int32_t sums[QUA
 #define PLACE(i) (i)
 #endif
 
+#if OX_MVE
+/* Eight bytes, or four, of which those that are not `there` are 0. */
+static inline int16x8_t eight_at(const int8_t *b, const bool is_signed, mve_pred16_t there) {
+    return is_signed ? vldrbq_z_s16(b, there) : vreinterpretq_s16_u16(vldrbq_z_u16((const uint8_t *)b, there));
+}
+static inline int32x4_t four_at(const int8_t *b, const bool is_signed, mve_pred16_t there) {
+    return is_signed ? vldrbq_z_s32(b, there) : vreinterpretq_s32_u32(vldrbq_z_u32((const uint8_t *)b, there));
+}
+/* The same where all are there. */
+static inline int16x8_t eight(const int8_t *b, const bool is_signed) {
+    return is_signed ? vldrbq_s16(b) : vreinterpretq_s16_u16(vldrbq_u16((const uint8_t *)b));
+}
+static inline int32x4_t four(const int8_t *b, const bool is_signed) {
+    return is_signed ? vldrbq_s32(b) : vreinterpretq_s32_u32(vldrbq_u32((const uint8_t *)b));
+}
+
+/* Sums of four columns, whose elements lie side by side; those from `count` on are the last one's. */
+static inline __attribute__((always_inline)) void multiply_rows(const gemm_bytes *g, const int8_t *b, ptrdiff_t count,
+                                                                const bool is_signed, int32_t *sums) {
+    const ptrdiff_t k = g->k, column = g->column;
+    const int8_t *w0 = b, *w1 = count > 1 ? w0 + column : w0, *w2 = count > 2 ? w1 + column : w1,
+                 *w3 = count > 3 ? w2 + column : w2;
+    const int16_t *a = g->a;
+    int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    for (ptrdiff_t left = k / OX_MVE_PAIRS; left; left--) {
+        const int16x8_t x = vldrhq_s16(a);
+        s0 = vmladavaq_s16(s0, x, eight(w0, is_signed));
+        s1 = vmladavaq_s16(s1, x, eight(w1, is_signed));
+        s2 = vmladavaq_s16(s2, x, eight(w2, is_signed));
+        s3 = vmladavaq_s16(s3, x, eight(w3, is_signed));
+        a += OX_MVE_PAIRS, w0 += OX_MVE_PAIRS, w1 += OX_MVE_PAIRS, w2 += OX_MVE_PAIRS, w3 += OX_MVE_PAIRS;
+    }
+    if (k & (OX_MVE_PAIRS - 1)) {
+        const mve_pred16_t there = vctp16q((uint32_t)(k & (OX_MVE_PAIRS - 1)));
+        const int16x8_t x = vldrhq_z_s16(a, there);
+        s0 = vmladavaq_s16(s0, x, eight_at(w0, is_signed, there));
+        s1 = vmladavaq_s16(s1, x, eight_at(w1, is_signed, there));
+        s2 = vmladavaq_s16(s2, x, eight_at(w2, is_signed, there));
+        s3 = vmladavaq_s16(s3, x, eight_at(w3, is_signed, there));
+    }
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+}
+
+/* Sums of sixteen columns that lie side by side, and of up to four. */
+static inline __attribute__((always_inline)) void multiply_sixteen(const gemm_bytes *g, const int8_t *b,
+                                                                   const bool is_signed, int32_t *sums) {
+    const ptrdiff_t row = g->row;
+    const int16_t *a = g->a;
+    int32x4_t s0 = vdupq_n_s32(0), s1 = s0, s2 = s0, s3 = s0;
+    for (ptrdiff_t left = g->k; left; left--, b += row) {
+        const int32_t x = *a++;
+        s0 = vmlaq_n_s32(s0, four(b, is_signed), x);
+        s1 = vmlaq_n_s32(s1, four(b + 4, is_signed), x);
+        s2 = vmlaq_n_s32(s2, four(b + 8, is_signed), x);
+        s3 = vmlaq_n_s32(s3, four(b + 12, is_signed), x);
+    }
+    vstrwq_s32(sums, s0), vstrwq_s32(sums + 4, s1), vstrwq_s32(sums + 8, s2), vstrwq_s32(sums + 12, s3);
+}
+static inline __attribute__((always_inline)) void multiply_four(const gemm_bytes *g, const int8_t *b, ptrdiff_t count,
+                                                                const bool is_signed, int32_t *sums) {
+    const mve_pred16_t there = vctp32q((uint32_t)count);
+    int32x4_t of = vdupq_n_s32(0);
+    for (ptrdiff_t i = 0; i < g->k; i++, b += g->row)
+        of = vmlaq_n_s32(of, four_at(b, is_signed, there), g->a[i]);
+    vstrwq_s32(sums, of);
+}
+
+/* Sums from column j on; how many. */
+static inline __attribute__((always_inline)) ptrdiff_t multiply_some(const gemm_bytes *g, ptrdiff_t j,
+                                                                     const bool is_signed, int32_t *sums) {
+    const int8_t *b = g->b + j * g->column;
+    const ptrdiff_t left = g->n - j, count = left < QUAD ? left : QUAD;
+    if (g->row == 1)
+        multiply_rows(g, b, count, is_signed, sums);
+    else if (left >= MOST)
+        multiply_sixteen(g, b, is_signed, sums);
+    else
+        multiply_four(g, b, count, is_signed, sums);
+    return g->row != 1 && left >= MOST ? MOST : count;
+}
+static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) {
+    return g->flip ? multiply_some(g, j, false, sums) : multiply_some(g, j, true, sums);
+}
+#else
 /* Where element i of a row of A goes. */
 static ptrdiff_t place_of(const gemm_bytes *g, ptrdiff_t i) {
     return g->row == 1 ? (i & ~(ptrdiff_t)(QUAD - 1)) + PLACE(i & (QUAD - 1)) : i;
@@ -89,14 +174,14 @@ static ptrdiff_t place_of(const gemm_bytes *g, ptrdiff_t i) {
 static int32_t multiply_one(const gemm_bytes *g, const int8_t *b) {
     int32_t sum = 0;
     for (ptrdiff_t i = 0; i < g->k; i++, b += g->row)
-        sum = ox_plus(sum, g->a[place_of(g, i)] * weight(g, b));
+        sum = ox_plus(sum, g->a[place_of(g, i)] * (int8_t)(*b ^ (int8_t)g->flip));
     return sum;
 }
 
 /* Sums from column j on; how many. */
-static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[QUAD]) {
+static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) {
     const int8_t *b = g->b + j * g->column;
-#if OX_DSP
+#if PAIRS
     if (g->row == 1) {
         const bool both = j + 1 < g->n;
         multiply_rows(g, b, both ? b + g->column : b, sums);
@@ -110,12 +195,13 @@ static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[QUAD]) 
     sums[0] = multiply_one(g, b);
     return 1;
 }
+#endif
 
 /* Sum j of a row less what zero points contribute, with its bias. */
 static int32_t whole_sum(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
     const char *at = g->zeros + j * g->step;
     const int32_t zero = !g->zeros ? 0 : g->flip ? (int32_t)OX_GET(ox_u8, at) : (int32_t)OX_GET(ox_i8, at);
-    const uint32_t more = g->bias ? (uint32_t)g->bias[j] : 0, off = (uint32_t)(zero - (g->flip ? 128 : 0));
+    const uint32_t more = g->bias ? (uint32_t)g->bias[j] : 0, off = (uint32_t)(zero - (g->flip && !OX_MVE ? 128 : 0));
     return (int32_t)((uint32_t)sum + more - off * (uint32_t)g->sum);
 }
 
@@ -126,10 +212,15 @@ static uint8_t finish(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
 
 /* A row of A. */
 static void lay_row(gemm_bytes *g, const char *from, int16_t *to) {
-    const ptrdiff_t room = (ptrdiff_t)ox_byte_product_room(g->k);
     const bool is_signed = g->of->a_dtype == OX_INT8;
     g->a = to;
     g->sum = 0;
+#if OX_MVE
+    ox_mve_widen(from, g->k, is_signed ? 0x80 : 0, g->of->a_zero + (is_signed ? 128 : 0), to);
+    for (ptrdiff_t i = 0; i < g->k; i++)
+        g->sum = ox_plus(g->sum, to[i]);
+#else
+    const ptrdiff_t room = (ptrdiff_t)ox_byte_product_room(g->k);
     for (ptrdiff_t i = 0; i < room; i++) {
         int32_t value = 0;
         if (i < g->k)
@@ -137,6 +228,7 @@ static void lay_row(gemm_bytes *g, const char *from, int16_t *to) {
         to[place_of(g, i)] = (int16_t)value;
         g->sum = ox_plus(g->sum, value);
     }
+#endif
 }
 
 void ox_byte_product_run(const ox_byte_product *of, bool is_scaled, const void *a, const void *b, void *y, void *room) {
@@ -158,7 +250,7 @@ void ox_byte_product_run(const ox_byte_product *of, bool is_scaled, const void *
     for (int64_t m = of->m; m > 0; m--, row += g.k) {
         lay_row(&g, row, room);
         for (ptrdiff_t j = 0, count; j < g.n; j += count) {
-            int32_t sums[QUAD];
+            int32_t sums[MOST];
             count = multiply(&g, j, sums);
             for (ptrdiff_t i = 0; i < count; i++) {
                 const int32_t whole = whole_sum(&g, j + i, sums[i]);

@@ -129,7 +129,8 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 # What inferences take: docs/devices-bench.md.
 DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows products scales,$(NETWORKS))) \
   $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet) \
-  $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan)
+  $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan) \
+  $(patsubst %,%@cortex-m55,mobilenet resnet autoencoder)
 device-bench: $(BUILD)/ox
 	@mkdir -p $(BUILD)/device
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)

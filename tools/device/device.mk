@@ -81,6 +81,8 @@ $(DEVICE)/obj/%.o: %.c $(DEVICE)/gen/selection.h $(BUILD)/device/proto/onnx.pb-c
 DEVICE_FAST  := src/bare/conv_bytes.c src/bare/gemm_bytes.c src/bare/byte_arithmetic.c
 DEVICE_FUSED := src/bare/conv_depth.c src/bare/dots.c
 $(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fmove-loop-invariants -fno-tree-loop-distribute-patterns
+# gcc 12 moves loads of Helium's scalars away from their products, and adds to addresses where offsets would do.
+$(DEVICE_FAST:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += $(if $(filter cortex-m55,$(TARGET)),-fno-schedule-insns -fno-auto-inc-dec)
 $(DEVICE_FUSED:%.c=$(DEVICE)/obj/%.o): DEVICE_CFLAGS += -O2 -fmove-loop-invariants -ffp-contract=fast
 
 $(DEVICE)/obj/onnx.pb-c.o: $(BUILD)/device/proto/onnx.pb-c.c
