@@ -165,8 +165,13 @@
 #define OX_WITH_ARITHMETIC 1
 #endif
 #define OX_WITH_BYTE_ARITHMETIC (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_ARITHMETIC))
+/* Functions of one byte as tables, on devices only where models name them. */
+#ifndef OX_WITH_TABLES
+#define OX_WITH_TABLES 1
+#endif
+#define OX_WITH_BYTE_TABLES (OX_WITH_OWN_OPERATORS || (OX_SMALL && OX_WITH_TABLES))
 /* Some operator that only models of `ox embed` name is there, ... */
-#define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS || OX_WITH_BYTE_ARITHMETIC)
+#define OX_WITH_SOME_OWN (OX_WITH_BYTE_MEANS || OX_WITH_BYTE_GEMMS || OX_WITH_BYTE_ARITHMETIC || OX_WITH_BYTE_TABLES)
 /* ... and models name them: on devices, if a list has them. */
 #ifndef OX_WITH_REWRITTEN
 #define OX_WITH_REWRITTEN OX_WITH_SOME_OWN

@@ -6,7 +6,7 @@
 #include "ox.h"
 
 /* The domain of operators that only models of `ox embed` name, in version 1: QLinearGemm, QLinearAdd, QLinearSub,
- * QLinearMul, QLinearDiv, QLinearAveragePool, QLinearGlobalAveragePool. */
+ * QLinearMul, QLinearDiv, QLinearAveragePool, QLinearGlobalAveragePool, ByteTable. */
 #define OX_OWN_DOMAIN "ox"
 
 /* An attribute; kind is a number of AttributeProto.AttributeType. */
@@ -36,6 +36,10 @@ typedef struct ox_model_writer {
     void (*weight)(void *context, const char *name);
     int64_t opset; /* a result: the version of ONNX's own domain that the nodes are written in */
 } ox_model_writer;
+
+/* Loads a model with no_fuse to hand it out: functions of one byte become tables, whose entries nodes compute from
+ * constants. */
+ox_status ox_model_load_to_write(const void *bytes, size_t size, ox_model **model, ox_error *error);
 
 /* Whether nodes of the main graph, or of a subgraph, became operators on integers. */
 bool ox_model_is_rewritten(const ox_model *model);

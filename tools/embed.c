@@ -327,9 +327,8 @@ static bool has_trees(const embedded *e) {
     return count > e->flat;
 }
 
-/* Rewrites a quantized network, unless it is for a plan, whose steps are operators on integers anyway, and lays the
- * trees of a model out. It is then loaded from these bytes, aligned as the device has them: not if it has data in other
- * files. */
+/* Rewrites a quantized network, and lays the trees of a model out. It is then loaded from these bytes, aligned as the
+ * device has them: not if it has data in other files. */
 static ox_status prepare_bytes(embedding *all, embedded *e) {
     unsigned char *bytes;
     size_t size;
@@ -340,7 +339,7 @@ static ox_status prepare_bytes(embedding *all, embedded *e) {
     if (status)
         return status;
     if (!wants_files(bytes, size)) {
-        const bool is_rewritten = !all->plan && !all->quantized && ox_rewrite_model(&rewritten, bytes, size);
+        const bool is_rewritten = !all->quantized && ox_rewrite_model(&rewritten, bytes, size);
         const unsigned char *model = is_rewritten ? (const unsigned char *)rewritten.data : bytes;
         size = is_rewritten ? rewritten.size : size;
         const bool is_flat = ox_flatten_model(&flat, model, size, &e->flat) && e->flat;

@@ -72,6 +72,7 @@ static void add_node_needs(void *context, const ox_node_info *node) {
     needs->gemms |= !*node->domain && !strcmp(node->op, "QLinearGemm");
     needs->means |= !*node->domain && !strncmp(node->op, "QLinear", 7) && strstr(node->op, "AveragePool") != NULL;
     needs->arithmetic |= is_arithmetic(node);
+    needs->tables |= !*node->domain && !strcmp(node->op, "ByteTable");
     needs->columns |= is_quantized && !is_small(node);
     if (*node->domain || (strcmp(node->op, "Conv") && !is_quantized) || ox_node_int(node, "group", 1) == 1)
         return;
@@ -132,6 +133,8 @@ void ox_needs_put(ox_text *out, ox_needs *needs) {
         ox_text_put(out, "with means\n");
     if (needs->arithmetic)
         ox_text_put(out, "with arithmetic\n");
+    if (needs->tables)
+        ox_text_put(out, "with tables\n");
     if (needs->gemms)
         ox_text_put(out, "with gemms\n");
     if (needs->trees)

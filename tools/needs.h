@@ -18,7 +18,8 @@ typedef struct ox_need {
 typedef struct ox_needs {
     ox_need *at;
     size_t count;
-    bool functions, external, quantized, depth, columns, means, arithmetic, gemms, trees, typed, constants, moves;
+    bool functions, external, quantized, depth, columns, means, arithmetic, gemms, tables, trees, typed, constants,
+        moves;
 } ox_needs;
 
 /* Adds an operator, by its name with the domain. stays: a model has nodes of it when it has been loaded. */

@@ -16,6 +16,7 @@ enum {
     GRAPH_NODE = 1,
     GRAPH_INITIALIZER = 5,
     GRAPH_INPUT = 11,
+    GRAPH_OUTPUT = 12,
     GRAPH_VALUE_INFO = 13,
     NODE_INPUT = 1,
     NODE_OUTPUT = 2,
@@ -46,13 +47,42 @@ typedef struct names {
     size_t count, room;
 } names;
 
+/* A node as it is written. */
+typedef struct made_node {
+    ox_text bytes;
+    names inputs, outputs;
+    bool is_table; /* input 1 is the table of a function of one byte, */
+    bool makes;    /* which this node computes, or helps to compute, */
+    bool is_read;  /* and which is not all that it is for */
+} made_node;
+
 typedef struct rewriter {
-    ox_message graph; /* that of the file */
+    ox_message graph, model; /* of the file */
     bool has_functions, has_own;
-    bool failed; /* a node cannot be written */
-    ox_text nodes;
-    names read; /* initializers that are read */
+    bool has_copies; /* attributes of some node are as in the file: subgraphs */
+    bool failed;     /* a node cannot be written */
+    made_node *nodes;
+    size_t count;
+    names read;      /* initializers that are read */
+    names tables;    /* values that become initializers: */
+    ox_text tensors; /* these */
+    int64_t opset;
 } rewriter;
+
+static void add_name(names *list, const char *name) {
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 4;
+        list->at = ox_tool_resize(list->at, list->room * sizeof *list->at);
+    }
+    list->at[list->count++] = name;
+}
+
+static bool has_name(const names *list, const char *name) {
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->at[i], name))
+            return true;
+    return false;
+}
 
 /* ---- Fields ------------------------------------------------------------------------------------------------- */
 
@@ -151,31 +181,32 @@ static void copy_attributes(rewriter *r, ox_text *out, const ox_written_node *wr
 
 static void take_node(void *context, const ox_written_node *node) {
     rewriter *r = context;
-    ox_text made = {0};
-    for (size_t i = 0; i < node->input_count; i++)
-        put_string(&made, NODE_INPUT, node->inputs[i]);
-    for (size_t i = 0; i < node->output_count; i++)
-        put_string(&made, NODE_OUTPUT, node->outputs[i]);
-    put_string(&made, NODE_OP, node->op);
+    made_node made = {.is_table = !strcmp(node->domain, OX_OWN_DOMAIN) && !strcmp(node->op, "ByteTable")};
+    for (size_t i = 0; i < node->input_count; i++) {
+        put_string(&made.bytes, NODE_INPUT, node->inputs[i]);
+        add_name(&made.inputs, node->inputs[i]);
+    }
+    for (size_t i = 0; i < node->output_count; i++) {
+        put_string(&made.bytes, NODE_OUTPUT, node->outputs[i]);
+        add_name(&made.outputs, node->outputs[i]);
+    }
+    put_string(&made.bytes, NODE_OP, node->op);
     if (*node->domain)
-        put_string(&made, NODE_DOMAIN, node->domain);
+        put_string(&made.bytes, NODE_DOMAIN, node->domain);
     r->has_own |= !strcmp(node->domain, OX_OWN_DOMAIN);
+    r->has_copies |= !node->attrs;
     for (size_t i = 0; node->attrs && i < node->attr_count; i++)
-        put_attribute(&made, &node->attrs[i]);
+        put_attribute(&made.bytes, &node->attrs[i]);
     if (!node->attrs)
-        copy_attributes(r, &made, node);
-    put_text(&r->nodes, GRAPH_NODE, &made);
+        copy_attributes(r, &made.bytes, node);
+    r->nodes = ox_tool_resize(r->nodes, (r->count + 1) * sizeof *r->nodes);
+    r->nodes[r->count++] = made;
 }
 
 /* ---- Initializers ------------------------------------------------------------------------------------------- */
 
 static void take_weight(void *context, const char *name) {
-    names *list = &((rewriter *)context)->read;
-    if (list->count == list->room) {
-        list->room = list->room ? 2 * list->room : 64;
-        list->at = ox_tool_resize(list->at, list->room * sizeof *list->at);
-    }
-    list->at[list->count++] = name;
+    add_name(&((rewriter *)context)->read, name);
 }
 
 static int compare_texts(const void *a, const void *b) {
@@ -193,22 +224,6 @@ static bool is_read(const names *list, ox_message name) {
 
 /* ---- The model ---------------------------------------------------------------------------------------------- */
 
-/* A sparse tensor or the default of an input stays, read or not. */
-static void put_graph(rewriter *r, ox_text *out) {
-    ox_text made = {0};
-    ox_message graph = r->graph;
-    ox_field field;
-    ox_message_put(&made, (ox_message){(const unsigned char *)ox_text_get(&r->nodes),
-                                       (const unsigned char *)ox_text_get(&r->nodes) + r->nodes.size});
-    while (ox_message_next(&graph, &field)) {
-        if (field.number == GRAPH_NODE || field.number == GRAPH_VALUE_INFO ||
-            (field.number == GRAPH_INITIALIZER && !is_read(&r->read, find(field.body, TENSOR_NAME))))
-            continue;
-        ox_message_put(&made, field.whole);
-    }
-    put_text(out, MODEL_GRAPH, &made);
-}
-
 static void put_opset(ox_text *out, const char *domain, int64_t version) {
     ox_text made = {0};
     put_string(&made, OPSET_DOMAIN, domain);
@@ -216,17 +231,43 @@ static void put_opset(ox_text *out, const char *domain, int64_t version) {
     put_text(out, MODEL_OPSET, &made);
 }
 
-static void put_model(rewriter *r, ox_text *out, ox_message model, int64_t opset) {
+/* Adds the model of the file with another graph. */
+static void put_model(const rewriter *r, ox_text *out, ox_text *graph) {
+    ox_message model = r->model;
     ox_field field;
     while (ox_message_next(&model, &field))
         if (field.number == MODEL_GRAPH)
-            put_graph(r, out);
+            put_text(out, MODEL_GRAPH, graph);
         else if (field.number != MODEL_FUNCTION &&
                  (field.number != MODEL_OPSET || !is_onnx(find(field.body, OPSET_DOMAIN))))
             ox_message_put(out, field.whole);
-    put_opset(out, "", opset);
+    put_opset(out, "", r->opset);
     if (r->has_own)
         put_opset(out, OX_OWN_DOMAIN, 1);
+}
+
+static void put_node(ox_text *out, const made_node *node) {
+    const ox_text *bytes = &node->bytes;
+    put_bytes(out, GRAPH_NODE, bytes->data, bytes->size);
+}
+
+/* A sparse tensor or the default of an input stays, read or not. */
+static void put_graph(const rewriter *r, ox_text *out) {
+    ox_text made = {0};
+    ox_message graph = r->graph;
+    ox_field field;
+    for (size_t n = 0; n < r->count; n++)
+        if (r->nodes[n].is_read)
+            put_node(&made, &r->nodes[n]);
+    while (ox_message_next(&graph, &field)) {
+        if (field.number == GRAPH_NODE || field.number == GRAPH_VALUE_INFO ||
+            (field.number == GRAPH_INITIALIZER && !is_read(&r->read, find(field.body, TENSOR_NAME))))
+            continue;
+        ox_message_put(&made, field.whole);
+    }
+    if (r->tensors.size)
+        ox_text_add(&made, r->tensors.data, r->tensors.size);
+    put_model(r, out, &made);
 }
 
 /* Names of initializers that are defaults of inputs, which sessions may replace. */
@@ -242,8 +283,7 @@ static void keep_defaults(rewriter *r, names *inputs) {
                 memcpy(copy, name.at, size);
             copy[size] = 0;
             take_weight(r, copy);
-            inputs->at = ox_tool_resize(inputs->at, (inputs->count + 1) * sizeof *inputs->at);
-            inputs->at[inputs->count++] = copy;
+            add_name(inputs, copy);
         }
 }
 
@@ -251,6 +291,102 @@ static bool can_load(const ox_text *text, ox_model **model) {
     ox_error error;
     return !ox_model_load_memory(text->data, text->size, &(ox_options){.no_fuse = true, .isa = "base"}, model, &error);
 }
+
+/* ---- Tables ------------------------------------------------------------------------------------------------- */
+
+/* Finds the nodes that compute tables, and those that something else reads, too. */
+static void find_makers(rewriter *r) {
+    names wanted = {0}, needed = {0};
+    bool any = false;
+    for (size_t n = 0; n < r->count; n++) {
+        r->nodes[n].is_read = true;
+        any |= r->nodes[n].is_table;
+    }
+    for (size_t n = r->count; any && n-- > 0;) {
+        made_node *node = &r->nodes[n];
+        node->is_read = false;
+        for (size_t k = 0; k < node->outputs.count; k++) {
+            node->makes |= has_name(&wanted, node->outputs.at[k]);
+            node->is_read |= has_name(&needed, node->outputs.at[k]);
+        }
+        node->is_read |= !node->makes;
+        for (size_t i = 0; i < node->inputs.count; i++) {
+            const char *name = node->inputs.at[i];
+            const bool is_table = node->is_table && i == 1;
+            if (is_table && !has_name(&r->tables, name))
+                add_name(&r->tables, name);
+            if (is_table || node->makes)
+                add_name(&wanted, name);
+            if (node->is_read && !is_table)
+                add_name(&needed, name);
+        }
+    }
+    /* Nobody else reads initializers that only nodes that are left out do. */
+    for (size_t i = 0; i < r->read.count && !r->has_copies;) {
+        bool is_left = false;
+        for (size_t n = 0; n < r->count; n++)
+            is_left |= !r->nodes[n].is_read && has_name(&r->nodes[n].inputs, r->read.at[i]);
+        if (is_left && !has_name(&needed, r->read.at[i]))
+            r->read.at[i] = r->read.at[--r->read.count];
+        else
+            i++;
+    }
+    free(wanted.at);
+    free(needed.at);
+}
+
+/* A model of the nodes that compute tables alone. */
+static void put_makers(const rewriter *r, ox_text *out) {
+    ox_text made = {0};
+    ox_message graph = r->graph;
+    ox_field field;
+    for (size_t n = 0; n < r->count; n++)
+        if (r->nodes[n].makes)
+            put_node(&made, &r->nodes[n]);
+    while (ox_message_next(&graph, &field))
+        if (field.number == GRAPH_INITIALIZER)
+            ox_message_put(&made, field.whole);
+    for (size_t i = 0; i < r->tables.count; i++) {
+        ox_text info = {0};
+        put_string(&info, INFO_NAME, r->tables.at[i]);
+        put_text(&made, GRAPH_OUTPUT, &info);
+    }
+    put_model(r, out, &made);
+}
+
+static bool run_makers(const ox_text *bytes, ox_model **model, ox_session **session) {
+    ox_error error;
+    return can_load(bytes, model) && !ox_session_create(*model, NULL, session, &error) &&
+           !ox_session_run(*session, &error);
+}
+
+/* Computes the tables: false if something hinders it. */
+static bool compute_tables(rewriter *r) {
+    ox_text bytes = {0};
+    ox_model *model = NULL;
+    ox_session *session = NULL;
+    put_makers(r, &bytes);
+    bool done = run_makers(&bytes, &model, &session);
+    for (size_t i = 0; i < r->tables.count && done; i++) {
+        ox_tensor table;
+        ox_error error;
+        ox_text made = {0};
+        done = !ox_session_output(session, i, &table, &error) && !table.strides && ox_dtype_bits(table.dtype) == 8;
+        if (!done)
+            break;
+        put_number(&made, TENSOR_DIMS, (uint64_t)ox_tensor_count(&table));
+        put_number(&made, TENSOR_TYPE, (uint64_t)table.dtype);
+        put_string(&made, TENSOR_NAME, r->tables.at[i]);
+        put_bytes(&made, TENSOR_RAW, table.data, (size_t)ox_tensor_count(&table));
+        put_text(&r->tensors, GRAPH_INITIALIZER, &made);
+    }
+    ox_session_free(session);
+    ox_model_free(model);
+    ox_text_free(&bytes);
+    return done;
+}
+
+/* ---- All of it ---------------------------------------------------------------------------------------------- */
 
 /* Whether a field of that number is there once: parts of a message that is there several times are one message. */
 static bool is_single(ox_message message, uint64_t number) {
@@ -261,28 +397,45 @@ static bool is_single(ox_message message, uint64_t number) {
     return count == 1;
 }
 
+static void free_rewriter(rewriter *r, names *inputs) {
+    for (size_t i = 0; i < inputs->count; i++)
+        free((char *)(uintptr_t)inputs->at[i]);
+    for (size_t n = 0; n < r->count; n++) {
+        ox_text_free(&r->nodes[n].bytes);
+        free(r->nodes[n].inputs.at);
+        free(r->nodes[n].outputs.at);
+    }
+    free(inputs->at);
+    free(r->nodes);
+    free(r->read.at);
+    free(r->tables.at);
+    ox_text_free(&r->tensors);
+}
+
 static bool rewrite(const ox_model *loaded, ox_text *out, ox_message model) {
-    rewriter r = {.graph = find(model, MODEL_GRAPH), .has_functions = find(model, MODEL_FUNCTION).at != NULL};
+    rewriter r = {
+        .graph = find(model, MODEL_GRAPH), .model = model, .has_functions = find(model, MODEL_FUNCTION).at != NULL};
     ox_model_writer writer = {.context = &r, .node = take_node, .weight = take_weight};
     ox_model *again = NULL;
     names inputs = {0};
     ox_error error;
     bool done = !ox_model_write(loaded, &writer, &error) && !r.failed;
+    r.opset = writer.opset;
+    if (done) {
+        find_makers(&r);
+        done = !r.tables.count || compute_tables(&r);
+    }
     if (done) {
         keep_defaults(&r, &inputs);
         if (r.read.count)
             qsort(r.read.at, r.read.count, sizeof *r.read.at, compare_texts);
-        put_model(&r, out, model, writer.opset);
+        put_graph(&r, out);
         done = can_load(out, &again);
     }
     ox_model_free(again);
     if (!done)
         ox_text_free(out);
-    for (size_t i = 0; i < inputs.count; i++)
-        free((char *)(uintptr_t)inputs.at[i]);
-    free(inputs.at);
-    free(r.read.at);
-    ox_text_free(&r.nodes);
+    free_rewriter(&r, &inputs);
     return done;
 }
 
@@ -290,8 +443,15 @@ bool ox_rewrite_model(ox_text *out, const unsigned char *bytes, size_t size) {
     const ox_text given = {.data = (char *)(uintptr_t)bytes, .size = size};
     const ox_message model = {bytes, bytes + size};
     ox_model *loaded = NULL;
+    ox_error error;
     bool done = false;
-    if (is_single(model, MODEL_GRAPH) && can_load(&given, &loaded) && ox_model_is_rewritten(loaded))
+    if (!is_single(model, MODEL_GRAPH))
+        return false;
+    if (!ox_model_load_to_write(bytes, size, &loaded, &error) && ox_model_is_rewritten(loaded))
+        done = rewrite(loaded, out, model);
+    ox_model_free(loaded);
+    loaded = NULL;
+    if (!done && can_load(&given, &loaded) && ox_model_is_rewritten(loaded)) /* perhaps without tables */
         done = rewrite(loaded, out, model);
     ox_model_free(loaded);
     return done;

@@ -196,6 +196,7 @@ struct ox_model {
     ox_pile pile;           /* all that hangs below, but the mapped files */
     const char *path;       /* for error texts: the file's name, or "model" */
 #if !OX_SMALL
+    bool to_write;    /* ox_model_load_to_write */
     const char *conv; /* the way that convolutions take wherever they can, "" for the best one (OX_CONV) */
 #endif
     const char *missing; /* a file of external data that is not there, in a model for info; NULL if none */

@@ -2,6 +2,7 @@
 #include "own_op.h"
 
 #include "ops/elementwise/byte_arithmetic.h"
+#include "ops/index/byte_table.h"
 #include "ops/product/matmul_integer.h"
 #include "ops/reduce/byte_mean.h"
 #include "ops/window/byte_pool.h"
@@ -21,6 +22,9 @@ const ox_op *ox_own_op(const char *name) {
         &ox_op_qlinear_sub,
         &ox_op_qlinear_mul,
         &ox_op_qlinear_div,
+#endif
+#if OX_WITH_BYTE_TABLES
+        &ox_op_byte_table,
 #endif
         NULL
     };

@@ -244,6 +244,18 @@ ox_status ox_load_memory(const void *bytes, size_t size, const ox_options *optio
     return OX_OK;
 }
 
+#if !OX_SMALL
+ox_status ox_model_load_to_write(const void *bytes, size_t size, ox_model **model, ox_error *error) {
+    ox_model *made;
+    ox_error_clear(error);
+    OX_TRY(ox_load_create(&(ox_options){.no_fuse = true, .isa = "base"}, "model", &made, error));
+    made->to_write = true;
+    OX_TRY(ox_load_bytes(made, bytes, size, NULL, false, error));
+    *model = made;
+    return OX_OK;
+}
+#endif
+
 ox_status ox_model_load_memory(const void *bytes, size_t size, const ox_options *options, ox_model **model,
                                ox_error *error) {
     ox_error_clear(error);

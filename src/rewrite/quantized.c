@@ -70,7 +70,7 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
     const bool chooses = node && ox_build_is_op(node, "Where"); /* by what a table may know */
     if (ox_quant_is_move(node) && !chooses)
         OX_TRY(ox_quant_move(r, n, value, node, &to));
-    if (OX_WITH_OWN_OPERATORS && r->own && r->scope->nodes[n].op == op)
+    if (OX_WITH_OWN_OPERATORS && r->tables && r->scope->nodes[n].op == op)
         OX_TRY(ox_quant_table(r, n, value, &to));
     if (chooses && r->scope->nodes[n].op == op)
         return ox_quant_move(r, n, value, node, &to);
@@ -78,10 +78,15 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
 }
 
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
-    ox_requantizer r = {.b = b,
-                        .scope = scope,
-                        .own = OX_WITH_OWN_OPERATORS && !b->model->options.no_fuse,
-                        .bytes = {OX_NONE, OX_NONE}};
+    ox_requantizer r = {
+        .b = b,
+        .scope = scope,
+        .own = OX_WITH_OWN_OPERATORS && !b->model->options.no_fuse,
+#if OX_WITH_OWN_OPERATORS
+        .tables = !b->model->options.no_fuse || b->model->to_write,
+#endif
+        .bytes = {OX_NONE, OX_NONE}
+    };
     int32_t first = 0;
     while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))
         first++;

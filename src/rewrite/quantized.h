@@ -41,6 +41,7 @@ typedef struct ox_requantizer {
     int32_t reader_room, maker_room;
     bool *gone;       /* of each node: it is left out */
     bool own;         /* operators that devices lack may be made: not for ox embed, which says no_fuse */
+    bool tables;      /* functions of one byte may become tables */
     bool changed;     /* some node was replaced */
     ox_put_in *added; /* in the order of `before` */
     int32_t nadded, added_room;

@@ -74,7 +74,7 @@ static bool fits(const ox_requantizer *r, int32_t value, const ox_quantization *
     if (!ox_quant_source(r, value, from) || !ox_quant_is_single(from))
         return false;
     *same = ox_quant_is_same(from, to);
-    return *same || (OX_WITH_OWN_OPERATORS && r->own && ox_quant_is_byte(from) && ox_quant_is_byte(to));
+    return *same || (OX_WITH_OWN_OPERATORS && r->tables && ox_quant_is_byte(from) && ox_quant_is_byte(to));
 }
 
 /* What Pad puts around is 0, which integers have as their zero point. */

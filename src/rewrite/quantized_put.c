@@ -60,7 +60,7 @@ ox_status ox_quant_bytes(ox_requantizer *r, int32_t n, ox_dtype dtype, int32_t *
     const int i = dtype == OX_INT8;
     ox_node node = {.attrs = &attrs[i], .nattrs = 1};
     if (r->bytes[i] == OX_NONE) {
-        node.version = (ox_index)ox_newest_opset("");
+        node.version = r->scope->nodes[n].version; /* ONNX's own, too */
         node.op = ox_op_find("", "Constant", node.version, NULL);
         OX_TRY(ox_quant_put(r, n, &node, 0, NULL, r->scope->nodes[n].out[0], &r->bytes[i]));
     }

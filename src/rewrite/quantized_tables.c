@@ -171,9 +171,12 @@ static ox_status put_table(ox_requantizer *r, region *g, int32_t n, int32_t valu
     for (int i = 0; i < g->count; i++)
         OX_TRY(copy_node(r, g, n, &r->scope->nodes[g->nodes[i]], &g->copies[i]));
     OX_TRY(copy_node(r, g, n, &r->scope->nodes[n], &table));
+    OX_TRY(ox_quant_replace(r, n, value, from, &ox_op_byte_table, 2, (const ox_index[]){g->root, (ox_index)table}));
+    r->scope->nodes[n].nattrs = 0;
+    if (!g->rank)
+        return OX_OK;
     OX_TRY(ox_build_get(r->b, r->b->pile, 1, sizeof *rank, &rank));
     *rank = (ox_attr){.name = "rank", .kind = OX_ATTR_INT, .u.i = g->rank};
-    OX_TRY(ox_quant_replace(r, n, value, from, &ox_op_byte_table, 2, (const ox_index[]){g->root, (ox_index)table}));
     r->scope->nodes[n].attrs = rank;
     r->scope->nodes[n].nattrs = 1;
     return OX_OK;

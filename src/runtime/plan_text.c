@@ -6,6 +6,7 @@
 
 #include "iterate/bcast.h"
 #include "ops/elementwise/byte_arithmetic.h"
+#include "ops/index/byte_table.h"
 #include "plan_text.h"
 
 enum {
@@ -188,12 +189,14 @@ static bool has_other(const ox_node *node, const char *name, int64_t number) {
     return false;
 }
 
-/* Whether a device's convolution of bytes says that it overwrites its image (src/bare/conv_bytes.c), as far as can be
- * told here; what it says is looked at in each run. */
+/* Whether a device's table, or its convolution of bytes (src/bare/conv_bytes.c), says that it overwrites its input, as
+ * far as can be told here; what it says is looked at in each run. */
 static bool overwrites_image(const plan_writer *w, const ox_node *node) {
     enum {
         ROOM = 2048 / sizeof(int16_t) /* of a channel with its padding, in elements */
     };
+    if (node->op == &ox_op_byte_table)
+        return true;
     if (*node->op->domain || strcmp(node->op->name, "QLinearConv") || node->nin < 4)
         return false;
     const ox_tensor *x = &ox_frame_slot(w->frame, node->in[0])->tensor,
@@ -618,8 +621,8 @@ static void put_attrs(const plan_writer *w) {
 
 /* The symbol of an own row: ox_op_qlinear_average_pool of QLinearAveragePool. */
 static void put_own_row(const plan_writer *w, const char *name) {
-    PUT(w, "ox_op_q");
-    for (const char *c = name + 1; *c; c++) {
+    PUT(w, "ox_op_");
+    for (const char *c = name; *c; c++) {
         const bool is_capital = *c >= 'A' && *c <= 'Z';
         if (is_capital && c > name + 1)
             PUT(w, "_");

@@ -17,11 +17,11 @@ import tally
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 HEADER, TABLE = ROOT / "src" / "ox.h", ROOT / "src" / "ops" / "table.inc"
-FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "rewritten", "trees", "typed", "constants", "attributes",
+FEATURES = ["texts", "operators", "functions", "external", "quantized", "depth", "columns", "means", "gemms", "arithmetic", "tables", "rewritten", "trees", "typed", "constants", "attributes",
             "subgraphs", "values", "runs", "passes", "moves", "scales"]
 # Operators that only models of `ox embed` name, and the part of the library that has them.
 OWN = {"QLinearAdd": "arithmetic", "QLinearSub": "arithmetic", "QLinearMul": "arithmetic", "QLinearDiv": "arithmetic",
-       "QLinearGemm": "gemms", "QLinearAveragePool": "means", "QLinearGlobalAveragePool": "means"}
+       "QLinearGemm": "gemms", "QLinearAveragePool": "means", "QLinearGlobalAveragePool": "means", "ByteTable": "tables"}
 # Types that scales need no lane programs for.
 PLAIN = {"float", "int8", "uint8", "int16", "uint16", "int32"}
 # All that selection.h may have, line by line.
@@ -70,7 +70,7 @@ def read(lists):
                 continue
             if words[0] in OWN and len(words) > 1 and re.fullmatch("[0-9]+", words[1]):
                 own.add(words[0])
-                features.update({OWN[words[0]], "rewritten", "runs"} | ({"attributes"} if re.search("Gemm|AveragePool", words[0]) else set()))
+                features.update({OWN[words[0]], "rewritten", "runs"} | ({"attributes"} if re.search("Gemm|AveragePool|Table", words[0]) else set()))
                 types.update(words[2:])
                 continue
             if tuple(words[:2]) not in ROWS:

@@ -13,9 +13,10 @@ from onnx import TensorProto, helper
 import tally
 from slim import bytes_of
 
-NETWORKS = ["kws_qdq", "kws_qop", "resnet", "autoencoder", "windows", "scales"]
+NETWORKS = ["kws_qdq", "kws_qop", "resnet", "autoencoder", "windows", "functions", "scales"]
 # Those whose bytes are integers from the first layer to the last: what is left of quantization is at the ends.
 WHOLE = {"kws_qdq", "kws_qop", "resnet", "autoencoder"}
+TABLES = {"ByteTable", "Concat", "DequantizeLinear", "QuantizeLinear"}
 ADD = ["a", "s", "z", "a", "s", "z", "s", "z"]
 
 
@@ -35,6 +36,9 @@ def embed(ox, model, folder, *flags):
 def compare(ox, name, model, folder):
     made, listed = embed(ox, model, folder / name)
     tally.check(f"{name}: the same bits", outputs(ox, model, folder / name / "given") == outputs(ox, made, folder / name / "made"))
+    if name == "functions":
+        used = {node.op_type for node in onnx.load(made).graph.node}
+        tally.check(f"{name}: tables in place of functions", used == TABLES, used)
     if name not in WHOLE:
         return
     graph = onnx.load(made).graph
@@ -51,7 +55,8 @@ def compare(ox, name, model, folder):
 def own_model(op, inputs, dims=(2, 3), **attributes):
     tensors = [helper.make_tensor("s", TensorProto.FLOAT, [], [0.5]), helper.make_tensor("z", TensorProto.INT8, [], [1]),
                helper.make_tensor("two", TensorProto.FLOAT, [2], [0.5, 1]),
-               helper.make_tensor("w", TensorProto.INT8, [4, 3], list(range(12)))]
+               helper.make_tensor("w", TensorProto.INT8, [4, 3], list(range(12))),
+               helper.make_tensor("t", TensorProto.INT8, [256], list(range(-128, 128)))]
     graph = helper.make_graph([helper.make_node(op, inputs, ["y"], domain="ox", **attributes)], "g",
                               [helper.make_tensor_value_info("a", TensorProto.INT8, dims)],
                               [helper.make_tensor_value_info("y", TensorProto.INT8, None)], tensors)
@@ -65,7 +70,16 @@ OWN = [  # what the error says, "" for none
     ("", own_model("QLinearGemm", GEMM, transB=1)),
     ("", own_model("QLinearAveragePool", ["a", "s", "z", "s", "z"], (1, 1, 4), kernel_shape=[2])),
     ("", own_model("QLinearGlobalAveragePool", ["a", "s", "z", "s", "z"], (1, 1, 4))),
-    ("not supported: ox.ByteTable-1", own_model("ByteTable", ["a", "w"])),
+    ("", own_model("ByteTable", ["a", "t"])),
+    ("", own_model("ByteTable", ["a", "t"], rank=4)),
+    ("must have 256 entries", own_model("ByteTable", ["a", "w"])),
+    ("omitted", own_model("ByteTable", ["", "t"])),
+    ("takes exactly 2", own_model("ByteTable", ["a", ""])),
+    ("takes exactly 2", own_model("ByteTable", ["a"])),
+    ("a rank of -1", own_model("ByteTable", ["a", "t"], rank=-1)),
+    ("a rank of 1000", own_model("ByteTable", ["a", "t"], rank=1000)),
+    ("has no attribute 'axis'", own_model("ByteTable", ["a", "t"], axis=1)),
+    ("type float is not supported", own_model("ByteTable", ["s", "t"])),
     ("not supported: ox.QLinearReduceMean-1", own_model("QLinearReduceMean", ["a", "s", "z", "s", "z"])),
     ("omitted", own_model("QLinearAdd", ["", "s", "z", "a", "s", "z", "s", "z"])),
     ("omitted", own_model("QLinearAdd", ["a", "s", "z", "a", "s", "z", "", "z"])),

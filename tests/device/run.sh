@@ -93,9 +93,10 @@ if [ -x "$BUILD/venv/bin/python" ]; then
     expect 'convolutions that need what the list lacks are refused' too_large
     expect 'products of floats give the same bits' same_bits products 10000 -DOX_DSP=0
     expect 'scales of every form give the same bits' same_bits scales 10000 -DOX_DSP=0
+    expect 'functions of a byte give the same bits' same_bits functions 10000 -DOX_DSP=0
 
     # The same by plans as constants, in one library of what all of them need, whose code the sanitizers watch, too.
-    plans='windows products kws_qdq resnet'
+    plans='windows functions products kws_qdq resnet'
     for network in $plans; do
         expect "a plan of $network" "$BUILD/ox" embed --plan "$dir/networks/$network/model.onnx" -o "$dir/networks/$network/plan"
     done

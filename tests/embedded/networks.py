@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder, and operators of bytes, products of floats, and scales, in many forms. The same bytes each time."""
+eight layers and an autoencoder, and operators of bytes, functions of a byte, products of floats, and scales, in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -381,9 +381,46 @@ def scales():
     return net, outputs
 
 
+def functions():
+    """Functions of one byte between quantizations, in both types, each an output, of all bytes: those that one operator is, of
+    several operators, behind each other, and of inputs of Concat whose scales differ. Some results have more dimensions."""
+    net = Network("float", (1, 8, 8, 8), 10)
+    net.opset = 14
+    outputs, kinds = [], [(numpy.int8, -128), (numpy.uint8, 0)]
+
+    def number(value):
+        return net.const(numpy.float32(value))
+
+    forms = [lambda x: net.node("Sigmoid", [x]), lambda x: net.node("Tanh", [x]), lambda x: net.node("HardSwish", [x]),
+             lambda x: net.node("Elu", [x], alpha=0.7), lambda x: net.node("LeakyRelu", [x], alpha=0.2),
+             lambda x: net.node("Mul", [x, net.node("Sigmoid", [x])]), lambda x: net.node("Exp", [net.node("Neg", [x])]),
+             lambda x: net.node("Div", [number(1), net.node("Add", [net.node("Mul", [x, x]), number(1)])]),
+             lambda x: net.node("Clip", [x, number(-0.5), number(1.25)]),
+             lambda x: net.node("Pow", [net.node("Abs", [x]), number(0.5)]),
+             lambda x: net.node("Mul", [net.node("Softplus", [x]), net.const(numpy.full((1, 1, 1, 1, 1), 0.5, numpy.float32))])]
+    for index, form in enumerate(forms):
+        for x_kind, y_kind in ((0, 0), (1, 1), (0, 1), (1, 0)):
+            (x_type, x_low), (y_type, y_low) = kinds[x_kind], kinds[y_kind]
+            x = [number(0.05), net.const(x_type(x_low + int(net.rng.integers(60, 200))))]
+            y = [number(net.rng.choice([0.011, 0.0078125, 0.05])), net.const(y_type(y_low + int(net.rng.integers(0, 200))))]
+            given = net.node("QuantizeLinear", ["x", number(0.0125), x[1]])  # all bytes
+            name = net.node("QuantizeLinear", [form(net.node("DequantizeLinear", [given] + x))] + y)
+            if index % 3 == 0:  # a function behind a function
+                z = [number(0.02), net.const(x_type(x_low + 100))]
+                name = net.node("QuantizeLinear", [net.node("Tanh", [net.node("DequantizeLinear", [name] + y)])] + z)
+                y = z
+            outputs.append(net.node("DequantizeLinear", [name] + y))
+    parts, z = [], [number(0.03), net.const(numpy.int8(3))]
+    for scale, zero in (0.03, 3), (0.05, -20), (0.01, 100):
+        x = [number(scale), net.const(numpy.int8(zero))]
+        parts.append(net.node("DequantizeLinear", [net.node("QuantizeLinear", ["x"] + x)] + x))
+    outputs.append(net.node("DequantizeLinear", [net.node("QuantizeLinear", [net.node("Concat", parts, axis=1)] + z)] + z))
+    return net, outputs
+
+
 NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
             "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder,
-            "windows": windows, "products": products, "scales": scales}
+            "windows": windows, "functions": functions, "products": products, "scales": scales}
 
 for name, make in NETWORKS.items():
     network, result = make()

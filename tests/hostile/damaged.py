@@ -79,13 +79,15 @@ def draw_own(seed):
     """The same for an operator of the domain of `ox embed`, which no test draws: it makes them of quantized networks."""
     rng = random.Random(seed)
     name = rng.choice(["QLinearAdd", "QLinearSub", "QLinearMul", "QLinearDiv", "QLinearGemm", "QLinearAveragePool",
-                       "QLinearGlobalAveragePool"])
+                       "QLinearGlobalAveragePool", "ByteTable"])
     kind, n, k, m = rng.choice([2, 3]), rng.randint(1, 5), rng.randint(1, 5), rng.randint(1, 5)
     scale, zero = (1, []), (kind, [])
     x, attributes = [(kind, [n, k, m, m]), scale, zero], {}
     if name == "QLinearGemm":
         inputs = [(kind, [n, k]), scale, zero, (3, [k, m]), rng.choice([scale, (1, [m])]), (3, []), scale, zero, (6, [m])]
         attributes = rng.choice([{}, {"transB": 0}])
+    elif name == "ByteTable":
+        inputs, attributes = [(kind, [n, k]), (kind, [256])], rng.choice([{}, {"rank": 3}])
     elif "Pool" in name:
         inputs = [*x, scale, zero]
         if name == "QLinearAveragePool":

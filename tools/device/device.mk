@@ -43,7 +43,7 @@ DEVICE_COMPILE = $(if $(V),,@echo "  CC  $< for $(TARGET)" &&) $(DEVICE_CC) $(DE
 # of several nodes, and tables of one byte; products for caches, and convolutions and pools with loops of their own.
 # src/bare has a plain form of what is needed.
 DEVICE_WITHOUT := src/ops/window/byte_pool.c src/ops/reduce/byte_mean.c src/loops/byte_loops.c src/host/% src/pool.c src/loader/file.c src/store.c src/rewrite/quantized_tables.c src/rewrite/quantized_put.c src/rewrite/widened.c \
-  src/ops/index/byte_table.c src/ops/product/matmul_own.c src/ops/window/byte_transposed.c src/loops/lookup_loops.c \
+  src/ops/product/matmul_own.c src/ops/window/byte_transposed.c src/loops/lookup_loops.c \
   src/plan/fuse.c src/frame/group.c src/runtime/plan_text.c src/runtime/rewritten.c src/runtime/trees.c src/ops/epilogue.c $(filter-out src/pass/pass_convert.c,$(filter src/pass/%,$(LIB_SRC))) \
   src/ops/gemm/% src/loops/gemm/% \
   $(addprefix src/ops/window/,band.c conv_beside.c conv_columns.c conv_direct.c conv_rows.c pool_direct.c winograd.c winograd_plan.c) \

@@ -43,10 +43,10 @@ BEGIN {
     table_file = ARGV[ARGC - 1]
     selective = ARGC > 3
     # Operators that only models of `ox embed` name, and the part of the library that has them.
-    split("QLinearAdd arithmetic QLinearSub arithmetic QLinearMul arithmetic QLinearDiv arithmetic QLinearGemm gemms QLinearAveragePool means QLinearGlobalAveragePool means", pair, " ")
+    split("QLinearAdd arithmetic QLinearSub arithmetic QLinearMul arithmetic QLinearDiv arithmetic QLinearGemm gemms QLinearAveragePool means QLinearGlobalAveragePool means ByteTable tables", pair, " ")
     for (i = 1; i in pair; i += 2)
         own[pair[i]] = pair[i + 1]
-    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic rewritten trees typed constants attributes subgraphs values runs passes moves scales", feature, " ")
+    nfeatures = split("texts operators functions external quantized depth columns means gemms arithmetic tables rewritten trees typed constants attributes subgraphs values runs passes moves scales", feature, " ")
     for (i = 1; i <= nfeatures; i++)
         features[feature[i]] = 0
     table = dir "/selected.inc"
@@ -84,7 +84,7 @@ in_list {
         fail("not an operator, its version and its element types: " shown($0))
     if ($1 in own) {
         features[own[$1]] = features["rewritten"] = features["runs"] = 1
-        features["attributes"] = features["attributes"] || $1 ~ /Gemm|AveragePool/
+        features["attributes"] = features["attributes"] || $1 ~ /Gemm|AveragePool|Table/
         flags["OX_OP_GAPS"] = 1
         for (i = 3; i <= NF; i++) {
             if (!known[$i])

@@ -1,4 +1,5 @@
-/* byte_table.h: ByteTable, an operator that no model names: the rewriter makes it of functions of one byte. */
+/* byte_table.h: ByteTable, an operator that only models of `ox embed` name: the rewriter makes it of functions of one
+ * byte. */
 #ifndef OX_OPS_INDEX_BYTE_TABLE_H
 #define OX_OPS_INDEX_BYTE_TABLE_H
 
