@@ -129,9 +129,119 @@ OX_INLINED void requantize_row(const bool has_scales, int64_t n, const ox_requan
                     end);
 }
 
+#ifdef OX_FIXED_SUMS
+/* ---- The same by integers ------------------------------------------------------------------------------------ */
+
+enum {
+    FIXED_VECTORS = 4, /* of bytes, that are made together */
+    FIXED_SUMS = FIXED_VECTORS * OX_SUMS_AT_ONCE
+};
+
+/* Sums from a column of a row on, and where their bytes go. */
+typedef struct fixed_sums {
+    const ox_u32 *sums, *columns;
+    char *bytes;
+} fixed_sums;
+
+static fixed_sums sums_from(const fixed_sums *s, int64_t column) {
+    return (fixed_sums){s->sums + column, s->columns ? s->columns + column : NULL, s->bytes + column};
+}
+
+/* The sums that become one vector of bytes, less what columns take off. */
+OX_INLINED void load_fixed(const bool has_columns, const ox_fixed_factor *f, const fixed_sums *s, uint32x4_t *sums) {
+    OX_UNROLLED for (int i = 0; i < 4; i++) {
+        sums[i] = vaddq_u32(vld1q_u32((const uint32_t *)s->sums + i * OX_SUMS_LANES), f->start);
+        if (has_columns)
+            sums[i] = vmlsq_u32(sums[i], vld1q_u32((const uint32_t *)s->columns + i * OX_SUMS_LANES), f->column_zero);
+    }
+}
+
+/* Kept out of the loops that call it seldom. */
+static __attribute__((noinline)) void fix_exactly(const ox_requantization *how, const ox_fixed_factor *f,
+                                                  const fixed_sums *s) {
+    uint32x4_t sums[4];
+    if (s->columns)
+        load_fixed(true, f, s, sums);
+    else
+        load_fixed(false, f, s, sums);
+    vst1q_u8((uint8_t *)s->bytes, ox_end_exactly((int32_t)how->zero, how->dtype == OX_INT8,
+                                                 how->row_scale * (double)*how->column_scales, sums));
+}
+
+/* Writes vectors of bytes, or none if one of them may have to be another. */
+OX_INLINED bool fix_vectors(const bool has_columns, const int vectors, const ox_fixed_factor *f, const fixed_sums *s) {
+    uint16x8_t least = vdupq_n_u16(UINT16_MAX);
+    uint8x16_t bytes[FIXED_VECTORS];
+    OX_UNROLLED for (int v = 0; v < vectors; v++) {
+        const fixed_sums some = sums_from(s, v * OX_SUMS_AT_ONCE);
+        uint32x4_t sums[4];
+        load_fixed(has_columns, f, &some, sums);
+        bytes[v] = ox_fix_sums(f, &least, sums);
+    }
+    if (!ox_is_sure_fixed(least))
+        return false;
+    OX_UNROLLED for (int v = 0; v < vectors; v++) vst1q_u8((uint8_t *)s->bytes + v * OX_SUMS_AT_ONCE, bytes[v]);
+    return true;
+}
+
+OX_INLINED void fix_vector(const bool has_columns, const ox_requantization *how, const ox_fixed_factor *f,
+                           const fixed_sums *s) {
+    if (!fix_vectors(has_columns, 1, f, s))
+        fix_exactly(how, f, s);
+}
+
+/* Of at least OX_SUMS_AT_ONCE sums; the last ones as in requantize_row. */
+OX_INLINED void fix_row(const bool has_columns, int64_t n, const ox_requantization *how, const ox_fixed_factor *f,
+                        const fixed_sums *s) {
+    const int64_t last = n - OX_SUMS_AT_ONCE;
+    fixed_sums end = sums_from(s, last);
+    ox_u32 room[OX_SUMS_AT_ONCE];
+    memcpy(room, end.sums, sizeof room);
+    end.sums = room;
+    int64_t j = 0;
+    for (; j + FIXED_SUMS <= n; j += FIXED_SUMS) {
+        const fixed_sums at = sums_from(s, j);
+        if (fix_vectors(has_columns, FIXED_VECTORS, f, &at))
+            continue;
+        for (int64_t i = 0; i < FIXED_SUMS; i += OX_SUMS_AT_ONCE) {
+            const fixed_sums some = sums_from(&at, i);
+            fix_vector(has_columns, how, f, &some);
+        }
+    }
+    for (; j < last; j += OX_SUMS_AT_ONCE) {
+        const fixed_sums some = sums_from(s, j);
+        fix_vector(has_columns, how, f, &some);
+    }
+    if (j < n)
+        fix_vector(has_columns, how, f, &end);
+}
+
+/* False if they are left to others. */
+static bool requantize_fixed(int64_t n, const ox_requantization *how, const char *sums, char *bytes) {
+    ox_fixed_factor fixed;
+    if (n < OX_SUMS_AT_ONCE || how->step || !ox_fixed_factor_of(how, &fixed))
+        return false;
+    const fixed_sums s = {(const ox_u32 *)(const void *)sums, (const ox_u32 *)(const void *)how->column_sums, bytes};
+    if (s.columns)
+        fix_row(true, n, how, &fixed, &s);
+    else
+        fix_row(false, n, how, &fixed, &s);
+    return true;
+}
+#else
+static bool requantize_fixed(int64_t n, const ox_requantization *how, const char *sums, char *bytes) {
+    (void)n, (void)how, (void)sums, (void)bytes;
+    return false;
+}
+#endif
+
 /* Bytes may be written over sums. */
-static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
+static void requantize(int64_t n, const ox_requantization *how, char *row, char *bytes) {
     const ox_i32 *sums = (const ox_i32 *)(const void *)row;
+    if (requantize_fixed(n, how, row, bytes))
+        return;
+    if (how->column_sums)
+        subtract(n, how->column_zero, how->column_sums, 1, (u32 *)(void *)row);
     if (!ox_quantizer_of(how).is_sure)
         ox_requantize_exactly(n, how, sums, (uint8_t *)bytes);
     else if (how->step)
@@ -140,7 +250,9 @@ static void requantize(int64_t n, const ox_requantization *how, const char *row,
         requantize_row(false, n, how, sums, bytes);
 }
 #else
-static void requantize(int64_t n, const ox_requantization *how, const char *row, char *bytes) {
+static void requantize(int64_t n, const ox_requantization *how, char *row, char *bytes) {
+    if (how->column_sums)
+        subtract(n, how->column_zero, how->column_sums, 1, (u32 *)(void *)row);
     ox_requantize_exactly(n, how, (const ox_i32 *)(const void *)row, (uint8_t *)bytes);
 }
 #endif

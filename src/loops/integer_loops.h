@@ -18,8 +18,8 @@ typedef struct ox_zero_points {
 } ox_zero_points;
 typedef void ox_offset_fn(int64_t n, const ox_zero_points *zeros, char *sums);
 
-/* Makes n sums (int32) bytes: plus `more`, which wraps, times row_scale times the columns' scales, which are `step`
- * elements apart, rounded to nearest even, plus zero, saturated. */
+/* Makes n sums (int32) bytes: plus `more`, less column_zero times the columns' sums, which wraps, times row_scale times
+ * the columns' scales, which are `step` elements apart, rounded to nearest even, plus zero, saturated. */
 typedef struct ox_requantization {
     ox_dtype dtype; /* int8 or uint8 */
     uint32_t more;
@@ -27,8 +27,10 @@ typedef struct ox_requantization {
     double row_scale;
     const ox_f32 *column_scales;
     int64_t step;
+    const uint32_t *column_sums; /* NULL: nothing is taken off; else sums may change */
+    uint32_t column_zero;
 } ox_requantization;
-typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, const char *sums, char *bytes);
+typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, char *sums, char *bytes);
 
 /* Whether floats have enough digits for such a factor, and are not infinite where it is not, times a column's. */
 static inline bool ox_is_float_factor(double factor) {

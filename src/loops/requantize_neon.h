@@ -48,6 +48,60 @@ OX_INLINED bool ox_is_sure(const ox_ending *e) {
     return vminvq_u16(e->least) >= (uint16_t)(2 * OX_UNSURE * 0x1p16F);
 }
 
+/* ---- By integers ------------------------------------------------------------------------------------------------- */
+
+/* A sum, so many bits up, times a factor of 31 bits, of which the upper half of twice the product is taken: 16 bits of
+ * a result lie behind the point. Each of these steps saturates, and what does is beyond all bytes; they are off by less
+ * than 3 of the last bit. */
+#define OX_FIXED_SUMS 1
+enum {
+    OX_FIXED_POINT = 16,
+    OX_FIXED_UNSURE = 4 /* of the last bit */
+};
+typedef struct ox_fixed_factor {
+    uint32x4_t start, column_zero;
+    int32x4_t up, factor, more; /* more: half of one and OX_FIXED_UNSURE too great, as in ox_ending */
+    uint8x16_t flips;
+} ox_fixed_factor;
+
+/* False for factors of which that does not hold: those with few bits of a sum left, and what is no number. */
+static inline bool ox_fixed_factor_of(const ox_requantization *how, ox_fixed_factor *f) {
+    const double factor = how->row_scale * (double)*how->column_scales, size = factor < 0 ? -factor : factor;
+    uint64_t bits;
+    if (!(size >= 0x1p-40 && size <= 0x1p10))
+        return false;
+    memcpy(&bits, &size, sizeof bits);
+    const int exponent = (int)(bits >> 52) - 1023;
+    const uint64_t unit = (uint64_t)(30 - exponent + 1023) << 52; /* 2^(30 - exponent) */
+    double scale, whole;
+    memcpy(&scale, &unit, sizeof scale);
+    whole = factor * scale; /* 2^30 to 2^31 */
+    const int zero = (int)how->zero - (how->dtype == OX_INT8 ? 0 : 128);
+    f->start = vdupq_n_u32(how->more), f->column_zero = vdupq_n_u32(how->column_zero);
+    f->up = vdupq_n_s32(exponent + OX_FIXED_POINT + 1), f->factor = vdupq_n_s32((int32_t)whole);
+    f->more = vdupq_n_s32((2 * zero + 1) * (1 << (OX_FIXED_POINT - 1)) + OX_FIXED_UNSURE);
+    f->flips = vdupq_n_u8(how->dtype == OX_INT8 ? 0 : 0x80);
+    return true;
+}
+
+/* As ox_end_sums. */
+OX_INLINED uint8x16_t ox_fix_sums(const ox_fixed_factor *f, uint16x8_t *least, const uint32x4_t *sums) {
+    int16x8_t all[4];
+    OX_UNROLLED for (int v = 0; v < 4; v++) all[v] =
+        (int16x8_t)vqaddq_s32(vqdmulhq_s32(vqshlq_s32((int32x4_t)sums[v], f->up), f->factor), f->more);
+    const int16x8_t low = vuzp2q_s16(all[0], all[1]), high = vuzp2q_s16(all[2], all[3]);
+    *least =
+        vminq_u16(*least, vminq_u16((uint16x8_t)vuzp1q_s16(all[0], all[1]), (uint16x8_t)vuzp1q_s16(all[2], all[3])));
+    return veorq_u8((uint8x16_t)vqmovn_high_s16(vqmovn_s16(low), high), f->flips);
+}
+
+OX_INLINED bool ox_is_sure_fixed(uint16x8_t least) {
+    return vminvq_u16(least) >= 2 * OX_FIXED_UNSURE;
+}
+
+/* ---- By doubles ---------------------------------------------------------------------------------------------------
+ */
+
 /* The same by doubles, of a finite factor. */
 OX_INLINED uint8x16_t ox_end_exactly(int32_t zero, bool is_signed, double factor, const uint32x4_t *sums) {
     const float64x2_t scale = vdupq_n_f64(factor);

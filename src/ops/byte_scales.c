@@ -61,7 +61,7 @@ void ox_end_byte_means(const ox_byte_means *means, int64_t n, const uint32_t *su
                                    .zero = means->to.zero,
                                    .row_scale = factor,
                                    .column_scales = &one};
-    means->requantize(n, &how, (const char *)sums, to);
+    means->requantize(n, &how, (char *)(uintptr_t)sums, to);
 }
 
 void ox_end_byte_mean(const ox_byte_means *means, uint64_t sum, int64_t inside, double factor, char *to) {

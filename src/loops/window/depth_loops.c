@@ -189,7 +189,8 @@ static bool run_together(const channel *c, const strips *all) {
 OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
                             const strips *all, int64_t number) {
     const float one = 1;
-    channel_end end = {.how = {t->dtype, 0, t->zero, t->end[number].scale, &one, 0}};
+    channel_end end = {
+        .how = {.dtype = t->dtype, .zero = t->zero, .row_scale = t->end[number].scale, .column_scales = &one}};
     taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, t->end[number].more, {{0}}, {0}};
     uint8_t *to = t->to + number * t->to_step;
     end.quantizer = ox_quantizer_of(&end.how);

@@ -326,8 +326,18 @@ static void add_bias(const integer_job *job, const ox_gemm_block *block, char *s
     OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(block->columns, &z, sums);
 }
 
+/* Whether sums become bytes. */
+static bool has_bytes(const integer_job *job) {
+    return job->state->is_scaled && !job->state->is_float && !(OX_BIT(job->call->out[0]->dtype) & OX_SET_FLOAT8);
+}
+
+/* Whether making them bytes takes zero points off. */
+static bool takes_zeros(const integer_job *job) {
+    return has_bytes(job) && job->a_zeros && !job->b_zeros;
+}
+
 static void quantize_row(const integer_job *job, const char *const *at, const ox_gemm_block *block, int64_t i,
-                         const char *sums, char *to) {
+                         char *sums, char *to) {
     const ox_call *call = job->call;
     const ox_requantization how = {
         .dtype = call->out[0]->dtype,
@@ -335,8 +345,10 @@ static void quantize_row(const integer_job *job, const char *const *at, const ox
         .row_scale = (double)OX_GET(ox_f32, entry(job, at, A_SCALE, i)) / job->y_scale,
         .column_scales = (const void *)entry(job, at, B_SCALE, block->column),
         .step = job->state->steps[B_SCALE],
+        .column_sums = takes_zeros(job) ? (const uint32_t *)(const void *)at[B_SUMS] + block->column : NULL,
+        .column_zero = OX_GET(ox_u32, entry(job, at, A_ZERO, i)),
     };
-    if (job->state->is_float || OX_BIT(how.dtype) & OX_SET_FLOAT8)
+    if (!has_bytes(job))
         ox_integer_requantize(block->columns, &how, job->state->is_float, sums, to);
     else
         OX_BUILD_OF(call->loops, ox_integer_builds)->requantize(block->columns, &how, sums, to);
@@ -350,7 +362,7 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
     for (int64_t r = 0; r < block->rows; r++) {
         char *sums = block->data + r * block->data_row;
         char *to = ox_gemm_out(g, block, r, size);
-        if (job->a_zeros || job->b_zeros)
+        if ((job->a_zeros || job->b_zeros) && !takes_zeros(job))
             take_zeros_off(job, at, block, block->row + r, sums);
         if (job->bias)
             add_bias(job, block, sums);
