@@ -25,6 +25,8 @@ enum {
     OX_GEMM_SAME_PLACES = 1 << 10, /* bytes between rows that share places in the caches, as do multiples of it */
     OX_GEMM_PANEL_ROW = 256,       /* most bytes that one k takes in a panel of B */
     OX_GEMM_TILE_ROWS = OX_GEMM_MOST_ROWS, /* most rows of a tile */
+    OX_GEMM_WOVEN = 8,                     /* bytes of a row that lie together where rows are woven */
+    OX_GEMM_WOVEN_ROWS = 5,                /* fewest rows of a tile of woven ones */
     OX_GEMM_STEPS = 4                      /* groups of k that a tile adds in a turn of its loop */
 };
 
@@ -51,6 +53,10 @@ typedef struct ox_gemm_tile {
     int64_t ahead_stream, ahead_step;
 } ox_gemm_tile;
 typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
+
+/* Weaves rows for a tile: OX_GEMM_WOVEN bytes of each row, then the next ones of each, up to zeros behind the last.
+ * Five rows lie as six do, and the last is there twice. */
+typedef void ox_gemm_weave_fn(int64_t rows, int64_t bytes, const char *from, int64_t from_row, char *to);
 
 /* c[n] += a[k] * B, a row vector of elements a_step bytes apart; B has packed rows, b_row bytes apart. */
 typedef void ox_gemm_rows_fn(int64_t n, int64_t k, const char *a, int64_t a_step, const char *b, int64_t b_row,
@@ -97,6 +103,8 @@ struct ox_gemm_kernel {
     int group;         /* elements along k that lie together; blocks start at multiples */
     int64_t a_row;     /* bytes */
     ox_gemm_tile_fn *tile;
+    ox_gemm_weave_fn *weave;     /* or NULL: for tiles of OX_GEMM_WOVEN_ROWS rows or more, ... */
+    ox_gemm_tile_fn *woven_tile; /* ... whose rows of A are woven; a_row is not used. The sums are the same ones */
     ox_gemm_tile_fn *row_tile;   /* or NULL: for products of one row, whose sums it adds in another order. It takes all
                                   * columns of panels that lie behind each other, and does not look ahead. */
     ox_gemm_finish_fn *finish;   /* NULL if sums are not finished by these loops */
@@ -119,5 +127,6 @@ typedef void ox_gemm_copy_fn(int64_t rows, size_t bytes, char *to, int64_t to_ro
 ox_gemm_packed_size_fn ox_gemm_size_of_panels;
 ox_gemm_find_panel_fn ox_gemm_find_panel;
 ox_gemm_pack_fn ox_gemm_pack_left, ox_gemm_pack_panel;
+ox_gemm_weave_fn ox_gemm_weave; /* on aarch64 */
 
 #endif

@@ -10,7 +10,7 @@
 enum {
     ROWS = OX_GEMM_TILE_ROWS,
     COLUMNS = OX_GEMM_PANEL_ROW / (int)sizeof(float),
-    DEPTH = 7,
+    DEPTH = 39,
     TILES = 3000
 };
 
@@ -58,6 +58,29 @@ static float finish(const ox_finish *f, volatile float sum, int i, int j) {
     return f->high < sum ? f->high : sum;
 }
 
+/* The same bits of rows that are woven. */
+static void check_woven(const ox_gemm_kernel *kernel, const ox_gemm_tile *tile, const char *build) {
+    static char woven[ROWS * (DEPTH + 1) * sizeof(float)];
+    float before[ROWS][COLUMNS], plain[ROWS][COLUMNS];
+    ox_gemm_tile other = *tile;
+    if (!kernel->weave || tile->rows < OX_GEMM_WOVEN_ROWS)
+        return;
+    draw_floats(ROWS * COLUMNS, before[0]);
+    memcpy(plain, before, sizeof plain);
+    kernel->weave(tile->rows, tile->depth * (int64_t)sizeof(float), tile->a, tile->a_row, woven);
+    other.c = (char *)plain;
+    kernel->tile(&other);
+    other.a = woven, other.a_row = 0, other.c = (char *)before;
+    kernel->woven_tile(&other);
+    for (int i = 0; i < ROWS * COLUMNS; i++) {
+        const float *one = &plain[i / COLUMNS][i % COLUMNS], *two = &before[i / COLUMNS][i % COLUMNS];
+        if (isnan(*one) ? !isnan(*two) : memcmp(one, two, sizeof *one) != 0)
+            ck_abort_msg("build %s, %d of %d, %d of %d, depth %d: woven rows give %a, not %a", build, i / COLUMNS,
+                         (int)tile->rows, i % COLUMNS, (int)tile->columns, (int)tile->depth, (double)*two,
+                         (double)*one);
+    }
+}
+
 static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
     static operands x;
     float plain[ROWS][COLUMNS], finished[ROWS][COLUMNS], later[ROWS][COLUMNS];
@@ -74,6 +97,7 @@ static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
                          .c_row = sizeof *plain,
                          .add = draw(2),
                          .ahead = (const char *)x.b};
+    check_woven(kernel, &tile, build);
     ox_gemm_tile_fn *const run = tile.rows == 1 && draw(2) ? kernel->row_tile : kernel->tile;
     memcpy(plain, x.c, sizeof plain), memcpy(finished, x.c, sizeof finished);
     run(&tile);
@@ -81,6 +105,7 @@ static void check_tile(const ox_gemm_kernel *kernel, const char *build) {
     tile.c = (char *)finished;
     tile.finish = &f;
     run(&tile);
+    check_woven(kernel, &tile, build);
     kernel->finish(tile.rows, tile.columns, (char *)later, sizeof *later, &f);
     for (int i = 0; i < ROWS; i++)
         for (int j = 0; j < COLUMNS; j++) {

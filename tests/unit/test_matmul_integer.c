@@ -96,7 +96,8 @@ enum {
 static uint8_t requantized(int32_t sum, const ox_requantization *how, int64_t i) {
     const double factor = how->row_scale * (double)how->column_scales[i * how->step];
     const int low = how->dtype == OX_INT8 ? -128 : 0;
-    const double result = nearbyint((int32_t)((uint32_t)sum + how->more) * factor) + how->zero;
+    const uint32_t off = how->column_sums ? how->column_zero * how->column_sums[i] : 0;
+    const double result = nearbyint((int32_t)((uint32_t)sum + how->more - off) * factor) + how->zero;
     return (uint8_t)(int)(result > low ? fmin(low + 255, result) : low); /* low for NaN */
 }
 
@@ -112,6 +113,7 @@ static void check_requantization(const ox_requantization *how, const int32_t *su
             bytes[n] = 77;
             OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds)->requantize(n, how, (char *)room, (char *)bytes);
             ck_assert_int_eq(bytes[n], 77);
+            memcpy(room, sums, sizeof room);
             OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds)->requantize(n, how, (char *)room, (char *)room);
             ck_assert_mem_eq(room, bytes, (size_t)n);
             for (int64_t j = 0; j < n; j++)
@@ -126,6 +128,7 @@ START_TEST(sums_are_rounded_once_on_all_builds) {
                                      -0.25, 1.00000001, 0.49999999999, 1e-44,           1e-120,    0,
                                      1e30,  1e300,      0.5 + 0x1p-40, 0.0019499999999, 1e39};
     int32_t sums[MOST_SUMS];
+    uint32_t column_sums[MOST_SUMS];
     ox_f32 scales[MOST_SUMS + 8];
     for (size_t f = 0; f < sizeof factors / sizeof *factors; f++)
         for (int round = 0; round < 24; round++) {
@@ -135,12 +138,16 @@ START_TEST(sums_are_rounded_once_on_all_builds) {
             for (int i = 0; i < MOST_SUMS + 8; i++)
                 scales[i] = i % 7 ? (ox_f32)(i % 5 - 1) / 4 : i % 2 ? 1e38F : 1e-38F;
             const int zeros[] = {0, 128, 255, -128, 3}, zero = zeros[round % 5];
-            const ox_requantization how = {zero < 0 ? OX_INT8 : OX_UINT8,
-                                           round % 3 ? 0U - (uint32_t)round : 0,
-                                           zero,
-                                           factors[f],
-                                           scales + round / 3,
-                                           round % 2};
+            ox_requantization how = {.dtype = zero < 0 ? OX_INT8 : OX_UINT8,
+                                     .more = round % 3 ? 0U - (uint32_t)round : 0,
+                                     .zero = zero,
+                                     .row_scale = factors[f],
+                                     .column_scales = scales + round / 3,
+                                     .step = round % 2};
+            check_requantization(&how, sums);
+            for (int i = 0; i < MOST_SUMS; i++)
+                column_sums[i] = (uint32_t)(i % 3 ? i * 11 - 700 : i << 24);
+            how.column_sums = column_sums, how.column_zero = (uint32_t)round * 3 - 9;
             check_requantization(&how, sums);
         }
 }
@@ -168,13 +175,46 @@ typedef struct byte_types {
     ox_dtype a, b;
 } byte_types;
 
+typedef int32_t tile_sums[MOST_ROWS + 1][MOST_COLUMNS + 1];
+static int32_t before(int64_t i, int64_t j) {
+    return (int32_t)(i * (MOST_COLUMNS + 1) + j) * 1001;
+}
+static void set_sums(tile_sums c) {
+    for (int64_t i = 0; i <= MOST_ROWS; i++)
+        for (int64_t j = 0; j <= MOST_COLUMNS; j++)
+            c[i][j] = before(i, j);
+}
+
+/* What a tile is of. */
+typedef struct tile_case {
+    const uint8_t *a, *b;
+    byte_types types;
+    uint32_t shift;
+} tile_case;
+
+static void check_tile_sums(const tile_case *of, const ox_gemm_tile *t) {
+    int32_t(*const c)[MOST_COLUMNS + 1] = (void *)t->c;
+    for (int64_t i = 0; i <= MOST_ROWS; i++)
+        for (int64_t j = 0; j <= MOST_COLUMNS; j++) {
+            const bool inside = i < t->rows && j < t->columns;
+            int32_t wanted = inside && !t->add ? 0 : before(i, j);
+            for (int64_t l = 0; l < t->depth && inside; l++)
+                wanted += byte_of(of->types.a, of->a[i * t->depth + l]) *
+                          (byte_of(of->types.b, of->b[l * t->columns + j]) + (int32_t)of->shift);
+            expect(c[i][j] == wanted, "%s %s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(of->types.a),
+                   ox_dtype_name(of->types.b), (int)t->rows, (int)t->columns, (int)t->depth, (int)i, (int)j, c[i][j],
+                   wanted);
+        }
+}
+
 /* A tile with its C between other bytes, which stay. */
 static void check_tile(const ox_loops *loops, byte_types types, int64_t rows, int64_t columns, int64_t depth,
                        bool add) {
     static uint8_t a[MOST_ROWS * MOST_DEPTH], b[MOST_DEPTH * MOST_COLUMNS];
     static char packed_a[MOST_ROWS * (4 * MOST_DEPTH)] __attribute__((aligned(64))),
         packed_b[2 * MOST_DEPTH * MOST_COLUMNS * 2] __attribute__((aligned(64)));
-    static int32_t c[MOST_ROWS + 1][MOST_COLUMNS + 1];
+    static char woven[OX_GEMM_TILE_ROWS * MOST_DEPTH];
+    static tile_sums c;
     const ox_gemm_kernel *k = ox_gemm_kernel_of(loops, types.a, types.b);
     const ox_gemm_matrix from_a = {types.a, a, depth, 1}, from_b = {types.b, b, columns, 1};
     const int64_t row = k->find_panel(k, columns, 0, depth, 0).row;
@@ -182,29 +222,28 @@ static void check_tile(const ox_loops *loops, byte_types types, int64_t rows, in
     fill_bytes((size_t)(depth * columns), (unsigned)depth, b);
     k->pack_a(loops, &from_a, rows, depth, packed_a, k->a_row, NULL);
     k->pack_b(loops, &from_b, depth, columns, packed_b, row, NULL);
-    for (int64_t i = 0; i <= MOST_ROWS * (MOST_COLUMNS + 1); i++)
-        c[i / (MOST_COLUMNS + 1)][i % (MOST_COLUMNS + 1)] = (int32_t)i * 1001;
-    k->tile(&(ox_gemm_tile){.rows = rows,
-                            .columns = columns,
-                            .depth = depth,
-                            .a = packed_a,
-                            .b = packed_b,
-                            .a_row = k->a_row,
-                            .b_row = row,
-                            .c = (char *)c,
-                            .c_row = sizeof *c,
-                            .add = add,
-                            .ahead = packed_b});
-    for (int64_t i = 0; i <= MOST_ROWS; i++)
-        for (int64_t j = 0; j <= MOST_COLUMNS && i * (MOST_COLUMNS + 1) + j <= MOST_ROWS * (MOST_COLUMNS + 1); j++) {
-            const bool inside = i < rows && j < columns;
-            int32_t wanted = inside && !add ? 0 : (int32_t)(i * (MOST_COLUMNS + 1) + j) * 1001;
-            for (int64_t l = 0; l < depth && inside; l++)
-                wanted +=
-                    byte_of(types.a, a[i * depth + l]) * (byte_of(types.b, b[l * columns + j]) + (int32_t)k->shift);
-            expect(c[i][j] == wanted, "%s %s %dx%dx%d at %d, %d: %d is not %d", ox_dtype_name(types.a),
-                   ox_dtype_name(types.b), (int)rows, (int)columns, (int)depth, (int)i, (int)j, c[i][j], wanted);
-        }
+    ox_gemm_tile tile = {.rows = rows,
+                         .columns = columns,
+                         .depth = depth,
+                         .a = packed_a,
+                         .b = packed_b,
+                         .a_row = k->a_row,
+                         .b_row = row,
+                         .c = (char *)c,
+                         .c_row = sizeof *c,
+                         .add = add,
+                         .ahead = packed_b};
+    const tile_case of = {a, b, types, k->shift};
+    set_sums(c);
+    k->tile(&tile);
+    check_tile_sums(&of, &tile);
+    if (!k->weave || rows < OX_GEMM_WOVEN_ROWS)
+        return;
+    k->weave(rows, depth, (const char *)a, depth, woven);
+    tile.a = woven, tile.a_row = 0;
+    set_sums(c);
+    k->woven_tile(&tile);
+    check_tile_sums(&of, &tile);
 }
 
 /* Of every build, all heights and some widths and depths: steps that are whole, with a rest, and hardly any. */

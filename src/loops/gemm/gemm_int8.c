@@ -131,13 +131,8 @@ static inline __attribute__((always_inline)) void multiply(const bool is_signed,
     {tile_##kind##_1_##vectors, tile_##kind##_2_##vectors, tile_##kind##_3_##vectors, tile_##kind##_4_##vectors,       \
      OX_ROWS_5_6(tile_##kind##_5_##vectors, tile_##kind##_6_##vectors)},
 
-/* An ox_gemm_tile_fn. Where C ends within a vector, the tile is computed beside it. */
-static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS],
-                                                       const ox_gemm_tile *t) {
-    OX_ASSERT(t->rows >= 1 && t->rows <= OX_GEMM_TILE_ROWS && t->depth >= 0);
-    OX_ASSERT(t->columns >= 1 && t->columns <= COLUMNS);
-    OX_ASSERT(!t->finish);
-    ox_gemm_tile_fn *fn = tiles[(t->columns - 1) / LANES][t->rows - 1];
+/* A tile by the function for its size. Where C ends within a vector, the tile is computed beside it. */
+static inline __attribute__((always_inline)) void run_tile(ox_gemm_tile_fn *fn, const ox_gemm_tile *t) {
     if (t->columns % LANES == 0) {
         fn(t);
         return;
@@ -152,6 +147,38 @@ static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const ti
             *to = t->add ? *to + edge[i][j] : edge[i][j];
         }
 }
+
+/* An ox_gemm_tile_fn. */
+static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS],
+                                                       const ox_gemm_tile *t) {
+    OX_ASSERT(t->rows >= 1 && t->rows <= OX_GEMM_TILE_ROWS && t->depth >= 0);
+    OX_ASSERT(t->columns >= 1 && t->columns <= COLUMNS);
+    OX_ASSERT(!t->finish);
+    run_tile(tiles[(t->columns - 1) / LANES][t->rows - 1], t);
+}
+
+/* Tiles of woven rows. */
+#ifdef OX_INT8_MIXED
+#define WOVEN_TILE(kind, is_signed, rows, vectors)                                                                     \
+    static void woven_##kind##_##rows##_##vectors(const ox_gemm_tile *t) {                                             \
+        neon_multiply_woven(is_signed, rows, vectors, t);                                                              \
+    }
+#define WOVEN_TILES(kind, is_signed, vectors)                                                                          \
+    WOVEN_TILE(kind, is_signed, 5, vectors) WOVEN_TILE(kind, is_signed, 6, vectors)
+#define WOVEN_NAMES(kind, is_signed, vectors) {woven_##kind##_5_##vectors, woven_##kind##_6_##vectors},
+#define WOVEN(kind, is_signed)                                                                                         \
+    EACH_WIDTH(kind, is_signed, WOVEN_TILES)                                                                           \
+    static void woven_##kind(const ox_gemm_tile *t) {                                                                  \
+        static ox_gemm_tile_fn *const tiles[][2] = {EACH_WIDTH(kind, is_signed, WOVEN_NAMES)};                         \
+        OX_ASSERT(t->rows >= OX_GEMM_WOVEN_ROWS && t->rows <= OX_GEMM_TILE_ROWS && t->depth >= 0);                     \
+        OX_ASSERT(t->columns >= 1 && t->columns <= COLUMNS && !t->finish);                                             \
+        run_tile(tiles[(uint64_t)(t->columns - 1) / LANES][t->rows - OX_GEMM_WOVEN_ROWS], t);                          \
+    }
+#define OF_WOVEN(kind) .weave = ox_gemm_weave, .woven_tile = woven_##kind,
+#else
+#define WOVEN(kind, is_signed)
+#define OF_WOVEN(kind)
+#endif
 
 /* ---- Matrix registers ------------------------------------------------------------------------------------------ */
 
@@ -258,9 +285,24 @@ static inline void pack_group(const uint8_t *const *at, int64_t step, int64_t co
     }
 }
 
+#ifdef OX_INT8_NEON
+/* Whole groups of packed rows, of whole OX_WOVEN columns. */
+static __attribute__((noinline)) void pack_groups(const ox_gemm_matrix *from, int64_t groups, int64_t columns,
+                                                  uint8_t flip, char *to) {
+    const int64_t row = from->row;
+    const uint8_t *first = from->data;
+    for (; groups > 0; groups--, first += GROUP * row)
+        for (int64_t j = 0; j < columns; j += OX_WOVEN, to += OX_WOVEN * GROUP) {
+            const uint8_t *at[GROUP] = {first + j};
+            OX_UNROLLED for (int r = 1; r < GROUP; r++) at[r] = at[r - 1] + row;
+            neon_weave(at, 0, flip, to);
+        }
+}
+#endif
+
 /* Rows beyond the last are as that one, since A has zeros there. */
-static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, uint8_t flip, char *to,
-                      int64_t to_row) {
+static __attribute__((noinline)) void pack_rest(const ox_gemm_matrix *from, int64_t rows, int64_t columns, uint8_t flip,
+                                                char *to, int64_t to_row) {
     for (int64_t k = 0; k < rows; k += GROUP, to += GROUP * to_row) {
         const uint8_t *at[GROUP], *first = (const uint8_t *)from->data + k * from->row;
         const int64_t last = rows - 1 - k;
@@ -276,6 +318,21 @@ static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns,
     }
 }
 
+static void pack_rows(const ox_gemm_matrix *from, int64_t rows, int64_t columns, uint8_t flip, char *to,
+                      int64_t to_row) {
+    ox_gemm_matrix rest = *from;
+#ifdef OX_INT8_NEON
+    if (from->col == 1 && columns == to_row && columns % OX_WOVEN == 0) {
+        const int64_t groups = rows / GROUP;
+        pack_groups(from, groups, columns, flip, to);
+        rest.data = (const char *)from->data + groups * GROUP * from->row;
+        rows -= groups * GROUP, to += groups * GROUP * to_row;
+    }
+#endif
+    if (rows > 0)
+        pack_rest(&rest, rows, columns, flip, to, to_row);
+}
+
 /* ---- Kernels ------------------------------------------------------------------------------------------------- */
 
 static void pack_b(const ox_loops *loops, const ox_gemm_matrix *from, int64_t rows, int64_t columns, char *to,
@@ -289,26 +346,26 @@ static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int6
     pack_rows(from, rows, columns, 0x80, to, to_row);
 }
 
-#define ROW(left, right, row_count, row_tile, row_pack, row_shift)                                                     \
+#define ROW(kind, left, right, row_count, row_pack, row_shift)                                                         \
     {                                                                                                                  \
         .a = left, .b = right, .c = OX_INT32, .rows = row_count, .columns = COLUMNS, .unit = LANES, .depth = DEPTH,    \
-        .group = GROUP, .a_row = A_ROW, .tile = row_tile, .packed_size = ox_gemm_size_of_panels,                       \
+        .group = GROUP, .a_row = A_ROW, .tile = tile_##kind, OF_WOVEN(kind).packed_size = ox_gemm_size_of_panels,      \
         .find_panel = ox_gemm_find_panel, .pack_a = pack_a, .pack_b = row_pack, .shift = row_shift                     \
     }
 
 /* Of right matrices that are of the panels' kind, and of the other one. */
-#define ROWS(left, right, rows, tile)                                                                                  \
+#define ROWS(kind, left, right, rows)                                                                                  \
     {                                                                                                                  \
-        ROW(left, right, rows, tile, pack_b, 0),                                                                       \
-            ROW(left, right, rows, tile, pack_b_moved, (right) == OX_INT8 ? 0U - 128 : 128)                            \
+        ROW(kind, left, right, rows, pack_b, 0),                                                                       \
+            ROW(kind, left, right, rows, pack_b_moved, (right) == OX_INT8 ? 0U - 128 : 128)                            \
     }
 
 #if defined(OX_AMX) && OX_DOT_VALUES == 4
 #define LARGE_KERNELS(kind, is_signed, left, right)                                                                    \
-    static void large_tile_##kind(const ox_gemm_tile *t) {                                                             \
+    static void tile_large_##kind(const ox_gemm_tile *t) {                                                             \
         large_tile(is_signed, tile_##kind, t);                                                                         \
     }                                                                                                                  \
-    static const ox_gemm_kernel large_kernels_##kind[] = ROWS(left, right, AMX_TILE_ROWS, large_tile_##kind);
+    static const ox_gemm_kernel large_kernels_##kind[] = ROWS(large_##kind, left, right, AMX_TILE_ROWS);
 #else
 #define LARGE_KERNELS(kind, is_signed, left, right)
 #endif
@@ -321,7 +378,7 @@ static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int6
         tile(tiles, t);                                                                                                \
     }                                                                                                                  \
     LARGE_KERNELS(kind, is_signed, left, right)                                                                        \
-    static const ox_gemm_kernel kernels_##kind[] = ROWS(left, right, OX_GEMM_TILE_ROWS, tile_##kind);
+    WOVEN(kind, is_signed) static const ox_gemm_kernel kernels_##kind[] = ROWS(kind, left, right, OX_GEMM_TILE_ROWS);
 
 ox_gemm_kernel_fn FIND;
 #if OX_INT8_GROUP > 2

@@ -75,6 +75,15 @@ OX_INLINED void add_squares(const bool is_signed, const int pairs, const int vec
             SQUARES(name, 11, 19, 27, 7) "ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [%[b]], %[rest]\n" SQUARES(name, 12,   \
                                                                                                            20, 28, 4)  \
                 SQUARES(name, 13, 21, 29, 5) SQUARES(name, 14, 22, 30, 6) SQUARES(name, 15, 23, 31, 7)
+/* The same of woven rows, whose groups of two rows are a vector. */
+#define SQUARES_OF_FOUR(name, s0, t0, u0, s1, t1, u1, s2, t2, u2, s3, t3, u3)                                          \
+    SQUARES(name, s0, t0, u0, 4) SQUARES(name, s1, t1, u1, 5) SQUARES(name, s2, t2, u2, 6) SQUARES(name, s3, t3, u3, 7)
+#define WOVEN_TURN(name)                                                                                               \
+    "ld1 {v0.16b, v1.16b, v2.16b}, [%[a]], #48\n"                                                                      \
+    "ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [%[b]], #64\n" SQUARES_OF_FOUR(                                             \
+        name, 8, 16, 24, 9, 17, 25, 10, 18, 26, 11, 19,                                                                \
+        27) "ld1 {v4.16b, v5.16b, v6.16b, v7.16b}, [%[b]], %[rest]\n" SQUARES_OF_FOUR(name, 12, 20, 28, 13, 21, 29,    \
+                                                                                      14, 22, 30, 15, 23, 31)
 /* Two rows: the first, and the second vector of each two sums side by side. */
 #define STORE_ROW(zip, s0, s1, s2, s3, s4, s5, s6, s7)                                                                 \
     zip " v0.2d, v" #s0 ".2d, v" #s1 ".2d\n" zip " v1.2d, v" #s2 ".2d, v" #s3 ".2d\n" zip " v2.2d, v" #s4 ".2d, v" #s5 \
@@ -97,6 +106,37 @@ OX_INLINED void add_squares(const bool is_signed, const int pairs, const int vec
           "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",     \
           "v29", "v30", "v31")
 
+#define WOVEN_SUMS(name)                                                                                               \
+    __asm__ volatile(                                                                                                  \
+        ZERO(8) ZERO(9) ZERO(10) ZERO(11) ZERO(12) ZERO(13) ZERO(14) ZERO(15) ZERO(16) ZERO(17) ZERO(18) ZERO(19)      \
+            ZERO(20) ZERO(21) ZERO(22) ZERO(23) ZERO(24) ZERO(25) ZERO(26) ZERO(27) ZERO(28) ZERO(29) ZERO(30)         \
+                ZERO(31) "cbz %[odd], 2f\n"                                                                            \
+                         "1:\n" WOVEN_TURN(name) "subs %[odd], %[odd], #1\n"                                           \
+                                                 "b.ne 1b\n"                                                           \
+                                                 "2:\n"                                                                \
+                                                 "cbz %[turns], 4f\n"                                                  \
+                                                 "3:\n" WOVEN_TURN(name) WOVEN_TURN(name) WOVEN_TURN(name)             \
+                                                     WOVEN_TURN(name) "subs %[turns], %[turns], #1\n"                  \
+                                                                      "b.ne 3b\n"                                      \
+                                                                      "4:\n" STORE(8, 9, 10, 11, 12, 13, 14, 15)       \
+                                                                          STORE(16, 17, 18, 19, 20, 21, 22, 23)        \
+                                                                              STORE(24, 25, 26, 27, 28, 29, 30, 31)    \
+        : [turns] "+r"(turns), [odd] "+r"(odd), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)                                  \
+        : [rest] "r"(OX_INT8_GROUP * t->b_row - 64), [c_row] "r"(c_row)                                                \
+        : "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13",      \
+          "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26", "v27", "v28",     \
+          "v29", "v30", "v31")
+
+OX_INLINED void woven_full_tile(const bool is_signed, const ox_gemm_tile *t, char *c, int64_t c_row) {
+    const char *a = t->a, *b = t->b;
+    const uint64_t groups = (uint64_t)(t->depth + OX_INT8_GROUP - 1) / OX_INT8_GROUP;
+    uint64_t turns = groups / 4, odd = groups % 4;
+    if (is_signed)
+        WOVEN_SUMS("smmla");
+    else
+        WOVEN_SUMS("usmmla");
+}
+
 OX_INLINED void full_tile(const bool is_signed, const int rows, const ox_gemm_tile *t, char *c, int64_t c_row) {
     const int64_t a_row = t->a_row;
     const char *a0 = t->a, *a1 = a0 + a_row, *a2 = a1 + a_row, *a3 = a2 + a_row, *a4 = a3 + a_row,
@@ -111,10 +151,21 @@ OX_INLINED void full_tile(const bool is_signed, const int rows, const ox_gemm_ti
 #undef ZERO
 #undef LOAD_PAIR
 #undef SQUARES
+#undef SQUARES_OF_FOUR
+#undef WOVEN_TURN
+#undef WOVEN_SUMS
 #undef TURN
 #undef STORE
 #undef STORE_ROW
 #undef FULL_SUMS
+
+OX_INLINED void leave_squares(const int rows, const int vectors, uint32x4_t sum[][2 * OX_INT8_VECTORS],
+                              ox_tile_sums to) {
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) {
+        const uint64x2_t first = (uint64x2_t)sum[i / 2][2 * j], second = (uint64x2_t)sum[i / 2][2 * j + 1];
+        to[i][j] = (uint32x4_t)(i % 2 ? vzip2q_u64(first, second) : vzip1q_u64(first, second));
+    }
+}
 
 /* Rows beyond the last repeat it; their sums are never stored. */
 OX_INLINED void tile_sums(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t,
@@ -147,10 +198,25 @@ OX_INLINED void tile_sums(const bool is_signed, const int rows, const int vector
         }
         add_squares(is_signed, pairs, vectors, left, b, sum);
     }
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) {
-        const uint64x2_t first = (uint64x2_t)sum[i / 2][2 * j], second = (uint64x2_t)sum[i / 2][2 * j + 1];
-        to[i][j] = (uint32x4_t)(i % 2 ? vzip2q_u64(first, second) : vzip1q_u64(first, second));
+    leave_squares(rows, vectors, sum, to);
+}
+
+/* The same of woven rows. */
+OX_INLINED void woven_sums(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t,
+                           ox_tile_sums to) {
+    const char *a = t->a, *b = t->b;
+    uint32x4_t sum[PAIRS][2 * OX_INT8_VECTORS];
+    if (vectors == OX_INT8_VECTORS) {
+        woven_full_tile(is_signed, t, (char *)to, sizeof *to);
+        return;
     }
+    UNROLL for (int i = 0; i < PAIRS * 2 * vectors; i++) sum[i / (2 * vectors)][i % (2 * vectors)] = vdupq_n_u32(0);
+    for (int64_t left = t->depth; left > 0; left -= OX_INT8_GROUP, a += 16 * PAIRS, b += OX_INT8_GROUP * t->b_row) {
+        uint8x16_t pairs[PAIRS];
+        UNROLL for (int p = 0; p < PAIRS; p++) pairs[p] = neon_load(a + 16 * p);
+        add_squares(is_signed, PAIRS, vectors, pairs, b, sum);
+    }
+    leave_squares(rows, vectors, sum, to);
 }
 
 #elif defined(__ARM_FEATURE_DOTPROD)
@@ -232,6 +298,16 @@ OX_INLINED void tile_sums(const bool is_signed, const int rows, const int vector
 
 /* ---- Tiles and panels ------------------------------------------------------------------------------------------- */
 
+OX_INLINED void neon_store(const int rows, const int vectors, const ox_gemm_tile *t, ox_tile_sums sum) {
+    uint8_t *const c = (uint8_t *)t->c;
+    const int64_t c_row = t->c_row;
+    if (t->add)
+        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) sum[i][j] =
+            vaddq_u32(sum[i][j], (uint32x4_t)vld1q_u8(c + i * c_row + j * 16));
+    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++)
+        vst1q_u8(c + i * c_row + j * 16, (uint8x16_t)sum[i][j]);
+}
+
 OX_INLINED void neon_multiply(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t) {
     ox_tile_sums sum;
 #ifdef OX_INT8_MIXED
@@ -241,14 +317,20 @@ OX_INLINED void neon_multiply(const bool is_signed, const int rows, const int ve
     }
 #endif
     tile_sums(is_signed, rows, vectors, t, sum);
-    uint8_t *const c = (uint8_t *)t->c;
-    const int64_t c_row = t->c_row;
-    if (t->add)
-        UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++) sum[i][j] =
-            vaddq_u32(sum[i][j], (uint32x4_t)vld1q_u8(c + i * c_row + j * 16));
-    UNROLL for (int i = 0; i < rows; i++) UNROLL for (int j = 0; j < vectors; j++)
-        vst1q_u8(c + i * c_row + j * 16, (uint8x16_t)sum[i][j]);
+    neon_store(rows, vectors, t, sum);
 }
+
+#ifdef OX_INT8_MIXED
+OX_INLINED void neon_multiply_woven(const bool is_signed, const int rows, const int vectors, const ox_gemm_tile *t) {
+    ox_tile_sums sum;
+    if (rows == OX_GEMM_TILE_ROWS && vectors == OX_INT8_VECTORS && !t->add) {
+        woven_full_tile(is_signed, t, t->c, t->c_row);
+        return;
+    }
+    woven_sums(is_signed, rows, vectors, t, sum);
+    neon_store(rows, vectors, t, sum);
+}
+#endif
 
 /* OX_WOVEN columns of a group of rows side by side, with bits of each byte turned. */
 #define OX_WOVEN 16

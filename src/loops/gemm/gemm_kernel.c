@@ -177,6 +177,15 @@ static void finish_floats(int64_t rows, int64_t columns, char *c, int64_t c_row,
 #define GEMM_ADD_STEPS add_steps_f32
 #endif
 #include "gemm_types.inc"
+#if defined(__aarch64__)
+#include "gemm_woven_neon.h"
+#define WOVEN_f32 .weave = ox_gemm_weave, .woven_tile = woven_tile,
+#else
+#define WOVEN_f32
+#endif
+#define WOVEN_f64
+#define WOVEN_u32
+#define WOVEN_u64
 
 #define GEMM_TYPE f64
 #define GEMM_VALUE double
@@ -266,7 +275,7 @@ static inline vector_f32 load_bf16(const char *from) {
         .group = 1,                                                                                                    \
         .a_row = a_row_##type,                                                                                         \
         .tile = tile_##type,                                                                                           \
-        .row_tile = row_tile_##type,                                                                                   \
+        WOVEN_##type.row_tile = row_tile_##type,                                                                       \
         .finish = finishes,                                                                                            \
         .row_vector = row_vector_##stored,                                                                             \
         .dots = dots_##stored,                                                                                         \

@@ -1,6 +1,8 @@
 /* gemm_pack.c: laying out the operands of a product in panels. */
 #include "alloc.h"
+#include "asserts.h"
 #include "loops/lanes.h"
+#include "loops/simd/intrinsics.h"
 
 #include <string.h>
 
@@ -45,6 +47,36 @@ static void lay_out(const ox_loops *loops, const ox_gemm_matrix *from, int64_t r
     for (int64_t i = 0; i < rows && bytes < width; i++)
         memset(to + i * to_row + bytes, 0, (size_t)(width - bytes));
 }
+
+#if defined(__aarch64__)
+/* What is left of the rows from a byte on, a word of each. */
+static void weave_word(const char *const at[OX_GEMM_TILE_ROWS], int64_t byte, int64_t left, char *to) {
+    memset(to, 0, OX_GEMM_WOVEN * OX_GEMM_TILE_ROWS);
+    for (int r = 0; r < OX_GEMM_TILE_ROWS; r++)
+        memcpy(to + r * OX_GEMM_WOVEN, at[r] + byte, (size_t)(left < OX_GEMM_WOVEN ? left : OX_GEMM_WOVEN));
+}
+
+void ox_gemm_weave(int64_t rows, int64_t bytes, const char *from, int64_t from_row, char *to) {
+    enum {
+        VECTOR = 2 * OX_GEMM_WOVEN,
+        BOTH = OX_GEMM_WOVEN * OX_GEMM_TILE_ROWS /* from the first words of vectors to the second ones */
+    };
+    const char *at[OX_GEMM_TILE_ROWS];
+    int64_t byte = 0;
+    OX_ASSERT(rows >= OX_GEMM_WOVEN_ROWS && rows <= OX_GEMM_TILE_ROWS);
+    for (int r = 0; r < OX_GEMM_TILE_ROWS; r++)
+        at[r] = from + (r < rows ? r : rows - 1) * from_row;
+    for (; byte + VECTOR <= bytes; byte += VECTOR, to += 2 * BOTH)
+        OX_UNROLLED for (int r = 0; r < OX_GEMM_TILE_ROWS; r += 2) {
+            const uint64x2_t first = (uint64x2_t)vld1q_u8((const uint8_t *)at[r] + byte),
+                             second = (uint64x2_t)vld1q_u8((const uint8_t *)at[r + 1] + byte);
+            vst1q_u8((uint8_t *)to + r * OX_GEMM_WOVEN, (uint8x16_t)vzip1q_u64(first, second));
+            vst1q_u8((uint8_t *)to + BOTH + r * OX_GEMM_WOVEN, (uint8x16_t)vzip2q_u64(first, second));
+        }
+    for (; byte < bytes; byte += OX_GEMM_WOVEN, to += BOTH)
+        weave_word(at, byte, bytes - byte, to);
+}
+#endif
 
 static void widen(const ox_loops *loops, ox_dtype dtype, int64_t count, char *to, char *from) {
     static const int64_t step[] = {sizeof(float), sizeof(uint16_t)};

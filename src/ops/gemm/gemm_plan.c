@@ -226,7 +226,7 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan_chunks(g, plan);
     plan_block(g, plan);
-    plan->a_bytes = (size_t)plan->rows * (size_t)kernel->a_row;
+    plan->a_bytes = (size_t)(plan->rows + (kernel->weave ? kernel->rows : 0)) * (size_t)kernel->a_row;
     plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
     if (plan->transposed)
         plan->back_bytes = (size_t)plan->rows * (size_t)plan->strip * c_size;

@@ -134,11 +134,16 @@ void ox_gemm_pack(const ox_loops *loops, const ox_gemm_kernel *kernel, const ox_
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------- */
 
+/* Whether elements of A lie in rows as tiles read them. */
+static bool is_packed(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a) {
+    return a->dtype == kernel->a && a->col == (int64_t)ox_dtype_size(a->dtype);
+}
+
 /* A block of A that tiles can read where it is, since so few of them do, or so few rows are there, that laying it out
  * would cost more; or NULL. */
 static const char *as_it_lies(const ox_gemm_kernel *kernel, const ox_gemm_matrix *a, int64_t depth,
                               const ox_gemm_block *block) {
-    const bool fits = a->dtype == kernel->a && depth % kernel->group == 0 && a->col == (int64_t)ox_dtype_size(a->dtype);
+    const bool fits = depth % kernel->group == 0 && is_packed(kernel, a);
     return fits && (block->rows == 1 || block->columns <= DIRECT_PANELS * kernel->columns) ? a->data : NULL;
 }
 
@@ -159,22 +164,69 @@ static void lay_rows(const gemm_job *job, const gemm_room *room, int64_t k, int6
         kernel->pack_a(job->plan->loops, &from, rows, depth, to, kernel->a_row, room->stage);
 }
 
-/* Where a block of rows of A lies, from k on, and in *a_row the bytes from one of them to the next. */
-static const char *find_rows(const gemm_job *job, const gemm_room *room, int64_t k, int64_t depth,
-                             const ox_gemm_block *block, int64_t *a_row) {
+/* Rows of the tiles of a block, but for the last one. */
+static int64_t tile_height(const ox_gemm_kernel *kernel, int64_t rows) {
+    return pieces(rows, pieces(rows, kernel->rows));
+}
+
+/* Whether rows of such tiles are woven. */
+static bool is_woven(const gemm_job *job, int64_t height) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    return kernel->weave && height >= OX_GEMM_WOVEN_ROWS && job->plan->tile == kernel->tile;
+}
+
+/* The same, woven for tiles of a height that lie kernel->rows rows apart; fewer rows than are woven stay rows. Where
+ * they have to be laid out first, that is at the end of the room, which has one tile more than a block. */
+static void weave_rows(const gemm_job *job, const gemm_room *room, const ox_gemm_block *block, int64_t height,
+                       char *to) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
-    *a_row = kernel->a_row;
-    if (job->laid)
-        return job->laid + block->row * kernel->a_row;
-    const ox_gemm_matrix from = rows_from(g, block->row, k);
-    const char *left = g->gather ? NULL : as_it_lies(kernel, &from, depth, block);
-    if (left) {
-        *a_row = from.row;
-        return left;
+    const int64_t k = block->column, depth = block->columns, bytes = depth * (int64_t)ox_dtype_size(kernel->a);
+    ox_gemm_matrix from = rows_from(g, block->row, k);
+    OX_ASSERT(kernel->rows % 2 == 0 && round_up(bytes, OX_GEMM_WOVEN) <= kernel->a_row);
+    if (g->gather || !is_packed(kernel, &from)) {
+        char *stage = room->a + (job->plan->rows + kernel->rows - block->rows) * kernel->a_row;
+        OX_ASSERT(block->rows <= job->plan->rows);
+        lay_rows(job, room, k, depth, block->row, block->rows, stage);
+        from = (ox_gemm_matrix){kernel->a, stage, kernel->a_row, (int64_t)ox_dtype_size(kernel->a)};
     }
-    lay_rows(job, room, k, depth, block->row, block->rows, room->a);
-    return room->a;
+    for (int64_t i = 0; i < block->rows; i += height, to += kernel->rows * kernel->a_row) {
+        const int64_t rows = ox_least(height, block->rows - i);
+        if (rows >= OX_GEMM_WOVEN_ROWS)
+            kernel->weave(rows, bytes, offset(&from, i, 0), from.row, to);
+        else
+            kernel->pack_a(job->plan->loops,
+                           &(const ox_gemm_matrix){from.dtype, offset(&from, i, 0), from.row, from.col}, rows, depth,
+                           to, kernel->a_row, room->stage);
+    }
+}
+
+/* Where a block of rows of A lies, and the bytes from row to row and from tile to tile. */
+typedef struct gemm_left {
+    const char *data;
+    int64_t row, tile;
+    bool is_woven; /* but for tiles of fewer than OX_GEMM_WOVEN_ROWS rows */
+} gemm_left;
+
+/* The same, from k on, for tiles of a height. */
+static gemm_left find_rows(const gemm_job *job, const gemm_room *room, int64_t k, int64_t depth,
+                           const ox_gemm_block *block, int64_t height) {
+    const ox_gemm_kernel *kernel = job->plan->kernel;
+    const ox_gemm *g = job->transposed;
+    const ox_gemm_matrix from = rows_from(g, block->row, k);
+    const char *left = g->gather || job->laid ? NULL : as_it_lies(kernel, &from, depth, block);
+    if (left)
+        return (gemm_left){left, from.row, height * from.row, false};
+    const bool woven = is_woven(job, height);
+    const int64_t tile = (woven ? kernel->rows : height) * kernel->a_row;
+    OX_ASSERT(!job->laid || block->row == 0);
+    if (woven && !job->laid)
+        weave_rows(job, room,
+                   &(const ox_gemm_block){.row = block->row, .rows = block->rows, .column = k, .columns = depth},
+                   height, room->a);
+    else if (!job->laid)
+        lay_rows(job, room, k, depth, block->row, block->rows, room->a);
+    return (gemm_left){job->laid ? job->laid : room->a, kernel->a_row, tile, woven};
 }
 
 /* Columns of the panel in which a column of the job lies, `within` columns from its start. */
@@ -230,21 +282,25 @@ static void finish_block(const gemm_job *job, const ox_gemm_block *block) {
 }
 
 /* One tile of a block of k, without what the product knows to be zeros. */
-static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_tile *tile) {
+static void run_tile(const gemm_job *job, int64_t k, int64_t row, const ox_gemm_tile *tile, bool is_woven) {
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->gemm;
+    ox_gemm_tile_fn *run = is_woven ? kernel->woven_tile : job->plan->tile;
     if (!g->seen) {
-        job->plan->tile(tile);
+        run(tile);
         return;
     }
     OX_ASSERT(tile->rows > 0 && tile->columns > 0 && tile->depth > 0);
     ox_gemm_tile part = *tile;
     int64_t first = k;
     g->seen(g, row, part.rows, &first, &part.depth);
-    part.a += (first - k) * (int64_t)ox_dtype_size(kernel->a);
+    const int64_t size = (int64_t)ox_dtype_size(kernel->a), odd = is_woven ? (first - k) % (OX_GEMM_WOVEN / size) : 0;
+    if (part.depth)
+        part.depth += odd, first -= odd;
+    part.a += (first - k) * size * (is_woven ? kernel->rows : 1);
     part.b += (first - k) * part.b_row;
     if (part.depth || !part.add || part.finish)
-        job->plan->tile(&part);
+        run(&part);
 }
 
 /* Columns of a block that tiles write: whole vectors, where the block is not C itself and its rows need not be packed.
@@ -272,13 +328,14 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
     const ox_gemm_kernel *kernel = job->plan->kernel;
     const ox_gemm *g = job->transposed;
     int64_t k, depth = depth_range(kernel, g->k, d, job->plan->depths, &k);
-    const int64_t tiles = pieces(block->rows, kernel->rows), height = pieces(block->rows, tiles),
+    const int64_t tiles = pieces(block->rows, kernel->rows), height = tile_height(kernel, block->rows),
                   c_size = (int64_t)ox_dtype_size(kernel->c);
     ox_gemm_tile tile = {.depth = depth, .c_row = block->data_row, .add = d > 0};
     ox_finish finish = g->after.finish;
     if (finish.is_used && d + 1 == job->plan->depths)
         tile.finish = &finish;
-    const char *left = find_rows(job, room, k, depth, block, &tile.a_row);
+    const gemm_left left = find_rows(job, room, k, depth, block, height);
+    tile.a_row = left.row;
     const int64_t width = block_width(job, block);
     for (int64_t j = 0; j < width; j += tile.columns) {
         const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1),
@@ -292,15 +349,15 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         tile.columns = ox_least(columns_at_once(job, block, at, all), width - j);
         const char *next = tile.ahead, *last = next + panel.bytes;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
-        for (int64_t i = 0; i < block->rows; i += height) {
+        tile.a = left.data;
+        for (int64_t i = 0; i < block->rows; i += height, tile.a += left.tile) {
             OX_ASSERT(within + tile.columns <= round_up(all, kernel->unit) || job->plan->tile == kernel->row_tile);
             OX_ASSERT(height <= kernel->rows && tile.columns > 0 && j + tile.columns <= width);
             tile.rows = ox_least(height, block->rows - i);
-            tile.a = left + i * tile.a_row;
             tile.c = block->data + j * c_size + i * block->data_row;
             if (tile.finish)
                 finish = ox_finish_from(&g->after.finish, block->row + i, block->column + j);
-            run_tile(job, k, block->row + i, &tile);
+            run_tile(job, k, block->row + i, &tile, left.is_woven && tile.rows >= OX_GEMM_WOVEN_ROWS);
             tile.ahead += fetched;
             if (tile.ahead + fetched > last) /* more tiles than bytes of a row */
                 tile.ahead = next;
@@ -452,13 +509,23 @@ static void columns_share(void *context, ox_share *share) {
                        job->column + ox_least(end * unit, job->columns));
 }
 
+/* Tiles of rows. */
 static void lay_share(void *context, ox_share *share) {
     const gemm_job *job = context;
     const gemm_room room = job_room(job, share->room);
-    char *to = job_room(job, 0).a;
+    const ox_gemm *g = job->transposed;
+    const int64_t a_row = job->plan->kernel->a_row, height = tile_height(job->plan->kernel, g->m),
+                  apart = (is_woven(job, height) ? job->plan->kernel->rows : height) * a_row;
     int64_t first, end;
     while (ox_share_next(share, &first, &end))
-        lay_rows(job, &room, 0, job->transposed->k, first, end - first, to + first * job->plan->kernel->a_row);
+        for (; first < end; first++) {
+            const int64_t row = first * height, rows = ox_least(height, g->m - row);
+            char *to = job_room(job, 0).a + first * apart;
+            if (is_woven(job, height))
+                weave_rows(job, &room, &(const ox_gemm_block){.row = row, .rows = rows, .columns = g->k}, height, to);
+            else
+                lay_rows(job, &room, 0, g->k, row, rows, to);
+        }
 }
 
 /* Threads that share columns read the same rows of A. They lay them out together, or else each does all of them for
@@ -472,7 +539,7 @@ static void share_columns(gemm_job *job, ox_pool *pool) {
                at_once = lays && pool && plan->depths == 1 && g->m <= plan->rows;
     const int64_t vectors = pieces(job->columns, kernel->unit), panel = kernel->columns / kernel->unit;
     if (at_once) {
-        ox_pool_share(pool, g->m, kernel->rows, lay_share, job);
+        ox_pool_share(pool, pieces(g->m, kernel->rows), 1, lay_share, job);
         job->laid = job_room(job, 0).a;
     }
     ox_pool_share(pool, vectors, plan->whole || (lays && !at_once) ? vectors : panel, columns_share, job);
