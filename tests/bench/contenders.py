@@ -6,6 +6,7 @@ one raises Missing where it cannot run the case. Outputs are written to memory t
 """
 
 import ctypes as C
+import importlib.util
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -280,8 +281,8 @@ def make(settings, case, model, inputs):
              ("memcpy", Memcpy, {}), ("memset", Memset, {}), ("peak", Peak, {}), ("read", Read, {})]
     if settings.peers:
         kinds[4:4] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
-        if case.group == "networks":
-            kinds[4:4] = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})]
+    if case.group == "networks" and importlib.util.find_spec("openvino"):
+        kinds[4:4] = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})]
     if settings.threads > 1 and case.group == "networks":
         kinds[1:1] = [("one", Ox, {"threads": 1})]
     present, missing = {}, {}
