@@ -272,7 +272,7 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
 }
 
 /* An ox_scatter_end_fn. */
-static void narrow(const ox_scatter *s, int64_t channel, int64_t count, const char *sums, char *to) {
+static void narrow(const ox_scatter *s, int64_t channel, int64_t count, char *sums, char *to) {
     const transposed_job *job = s->context;
     const ox_requantization how = requantization_of(job, channel, 0);
     job->c->requantize(count, &how, sums, to);

@@ -9,8 +9,9 @@
 typedef struct ox_scatter ox_scatter;
 
 #if OX_WITH_OWN_OPERATORS
-/* Makes `count` sums of a channel bytes, which may lie where the sums do. Threads call it at the same time. */
-typedef void ox_scatter_end_fn(const ox_scatter *scatter, int64_t channel, int64_t count, const char *sums, char *to);
+/* Makes `count` sums of a channel, which may change, bytes that may lie where the sums do. Threads call it at the same
+ * time. */
+typedef void ox_scatter_end_fn(const ox_scatter *scatter, int64_t channel, int64_t count, char *sums, char *to);
 #endif
 
 /* Sets each of `channels` images to its bias, or zeros, and adds the columns of its taps: for each tap of the kernel, a
