@@ -146,7 +146,7 @@ START_TEST(sums_are_rounded_once_on_all_builds) {
                                      .step = round % 2};
             check_requantization(&how, sums);
             for (int i = 0; i < MOST_SUMS; i++)
-                column_sums[i] = (uint32_t)(i % 3 ? i * 11 - 700 : i << 24);
+                column_sums[i] = i % 3 ? (uint32_t)(i * 11 - 700) : (uint32_t)i << 24;
             how.column_sums = column_sums, how.column_zero = (uint32_t)round * 3 - 9;
             check_requantization(&how, sums);
         }
