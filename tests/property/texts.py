@@ -13,7 +13,7 @@ import trials
 
 PIECES = ["", " ", "  ", "\t", "\u00a0", "\u3000", ",", ",,", "a", "b", "ab", "\u00e9", "\u0424\u0436", "\u4e2d", "ox"]
 # Newer versions of Unicode have more letters than src/ops/text/letters.inc, older ones fewer.
-AGES = [unicodedata] if unicodedata.unidata_version.split(".")[0] in ("14", "15") else [unicodedata.ucd_3_2_0]
+AGES = [unicodedata] if unicodedata.unidata_version.startswith("14.") else [unicodedata.ucd_3_2_0]
 CHARACTERS = [c for c in map(chr, range(0x110000)) if AGES[0].category(c) not in ("Cn", "Cs", "Co")]
 LETTERS = [c for c in CHARACTERS if c.lower() != c or c.upper() != c]
 MARKS = [c for c in CHARACTERS if unicodedata.combining(c)]
