@@ -294,6 +294,19 @@ static bool can_load(const ox_text *text, ox_model **model) {
 
 /* ---- Tables ------------------------------------------------------------------------------------------------- */
 
+/* Leaves out the weights that are read by nodes that are left out, and by no other node. */
+static void leave_out_weights(rewriter *r, const names *needed) {
+    for (size_t i = 0; i < r->read.count && !r->has_copies;) {
+        bool is_left = false;
+        for (size_t n = 0; n < r->count; n++)
+            is_left |= !r->nodes[n].is_read && has_name(&r->nodes[n].inputs, r->read.at[i]);
+        if (is_left && !has_name(needed, r->read.at[i]))
+            r->read.at[i] = r->read.at[--r->read.count];
+        else
+            i++;
+    }
+}
+
 /* Finds the nodes that compute tables, and those that something else reads, too. */
 static void find_makers(rewriter *r) {
     names wanted = {0}, needed = {0};
@@ -321,16 +334,7 @@ static void find_makers(rewriter *r) {
                 add_name(&needed, name);
         }
     }
-    /* Nobody else reads initializers that only nodes that are left out do. */
-    for (size_t i = 0; i < r->read.count && !r->has_copies;) {
-        bool is_left = false;
-        for (size_t n = 0; n < r->count; n++)
-            is_left |= !r->nodes[n].is_read && has_name(&r->nodes[n].inputs, r->read.at[i]);
-        if (is_left && !has_name(&needed, r->read.at[i]))
-            r->read.at[i] = r->read.at[--r->read.count];
-        else
-            i++;
-    }
+    leave_out_weights(r, &needed);
     free(wanted.at);
     free(needed.at);
 }

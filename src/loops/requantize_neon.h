@@ -64,7 +64,7 @@ typedef struct ox_fixed_factor {
     uint8x16_t flips;
 } ox_fixed_factor;
 
-/* False for factors of which that does not hold: those with few bits of a sum left, and what is no number. */
+/* False for factors to which that does not apply: NaN, and those so small or so large that a sum loses its bits. */
 static inline bool ox_fixed_factor_of(const ox_requantization *how, ox_fixed_factor *f) {
     const double factor = how->row_scale * (double)*how->column_scales, size = factor < 0 ? -factor : factor;
     uint64_t bits;
@@ -99,8 +99,7 @@ OX_INLINED bool ox_is_sure_fixed(uint16x8_t least) {
     return vminvq_u16(least) >= 2 * OX_FIXED_UNSURE;
 }
 
-/* ---- By doubles ---------------------------------------------------------------------------------------------------
- */
+/* ---- By doubles -------------------------------------------------------------------------------------------------- */
 
 /* The same by doubles, of a finite factor. */
 OX_INLINED uint8x16_t ox_end_exactly(int32_t zero, bool is_signed, double factor, const uint32x4_t *sums) {

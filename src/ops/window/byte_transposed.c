@@ -9,6 +9,7 @@
 #include "loops/integer_loops.h"
 #include "ops/dense.h"
 #include "ops/gemm/gemm.h"
+#include "conv_integer.h"
 #include "conv_transpose.h"
 #include "scatter.h"
 
@@ -45,76 +46,35 @@ typedef struct byte_transposed {
     factors kept;   /* where constants make them; NULL elsewhere */
 } byte_transposed;
 
-static const ox_tensor *input(const ox_call *call, int i) {
-    return ox_call_given(call, i) ? call->in[i] : NULL;
-}
-
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
 
-/* One value, or one for each of so many channels. */
-static ox_status check_entries(ox_call *call, int i, ox_dtypes types, int64_t channels) {
-    const ox_tensor *t = input(call, i);
-    if (!t)
-        return OX_OK;
-    OX_TRY(ox_call_check_dtype(call, i, types));
-    if (t->rank <= 1 && (ox_tensor_count(t) == 1 || (t->rank == 1 && t->dims[0] == channels)))
-        return OX_OK;
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected, or one for each of %lld channels",
-                        OX_INPUT(call, i), (long long)channels);
-}
-
-/* A zero point has the type of what it belongs to. */
-static ox_status check_zero(ox_call *call, int of, int zero, int64_t channels) {
-    OX_TRY(ox_call_check_dtype(call, of, BYTES));
-    if (input(call, zero) && call->in[zero]->dtype != call->in[of]->dtype)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, of),
-                            OX_INPUT(call, zero));
-    return check_entries(call, zero, BYTES, channels);
-}
-
 static ox_dtype result_dtype(const ox_call *call) {
-    const ox_tensor *zero = input(call, OX_TRANSPOSED_Y_ZERO);
+    const ox_tensor *zero = ox_given_input(call, OX_TRANSPOSED_Y_ZERO);
     return zero ? zero->dtype : OX_UINT8;
 }
 
 static ox_status infer(ox_call *call) {
+    static const int scales[] = {OX_TRANSPOSED_X_SCALE, OX_TRANSPOSED_W_SCALE, OX_TRANSPOSED_Y_SCALE};
     const ox_tensor *w = call->in[OX_TRANSPOSED_W];
     const int64_t channels = w->rank > 1 ? w->dims[1] : 1;
-    OX_TRY(check_zero(call, OX_TRANSPOSED_X, OX_TRANSPOSED_X_ZERO, 1));
-    OX_TRY(check_zero(call, OX_TRANSPOSED_W, OX_TRANSPOSED_W_ZERO, channels));
-    OX_TRY(check_entries(call, OX_TRANSPOSED_X_SCALE, OX_BIT(OX_FLOAT), 1));
-    OX_TRY(check_entries(call, OX_TRANSPOSED_W_SCALE, OX_BIT(OX_FLOAT), channels));
-    OX_TRY(check_entries(call, OX_TRANSPOSED_Y_SCALE, OX_BIT(OX_FLOAT), 1));
-    OX_TRY(check_entries(call, OX_TRANSPOSED_Y_ZERO, BYTES, 1));
-    if (input(call, OX_TRANSPOSED_BIAS))
+    OX_TRY(ox_check_zero(call, OX_TRANSPOSED_X, OX_TRANSPOSED_X_ZERO, 1));
+    OX_TRY(ox_check_zero(call, OX_TRANSPOSED_W, OX_TRANSPOSED_W_ZERO, channels));
+    for (size_t i = 0; i < sizeof scales / sizeof *scales; i++) {
+        OX_TRY(ox_call_check_dtype(call, scales[i], OX_BIT(OX_FLOAT)));
+        OX_TRY(ox_check_entries(call, scales[i], scales[i] == OX_TRANSPOSED_W_SCALE ? channels : 1));
+    }
+    if (ox_given_input(call, OX_TRANSPOSED_Y_ZERO))
+        OX_TRY(ox_call_check_dtype(call, OX_TRANSPOSED_Y_ZERO, BYTES));
+    OX_TRY(ox_check_entries(call, OX_TRANSPOSED_Y_ZERO, 1));
+    if (ox_given_input(call, OX_TRANSPOSED_BIAS))
         OX_TRY(ox_call_check_dtype(call, OX_TRANSPOSED_BIAS, OX_BIT(OX_INT32)));
     return ox_transposed_infer(call, result_dtype(call));
 }
 
 /* ---- Zero points and scales ----------------------------------------------------------------------------------- */
 
-static uint32_t zero_of(const ox_call *call, int i, int64_t entry) {
-    const ox_tensor *zeros = input(call, i);
-    return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : entry) : 0;
-}
-
-static double scale_of(const ox_call *call, int i, int64_t entry) {
-    const ox_tensor *t = call->in[i];
-    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : entry];
-}
-
-static bool has_weight_zeros(const ox_call *call) {
-    const ox_tensor *zeros = input(call, OX_TRANSPOSED_W_ZERO);
-    if (!zeros || !(call->constants >> OX_TRANSPOSED_W_ZERO & 1))
-        return zeros;
-    for (int64_t i = 0; i < ox_tensor_count(zeros); i++)
-        if (ox_tensor_int(zeros, i))
-            return true;
-    return false;
-}
-
 static uint32_t image_zero(const ox_call *call, const byte_transposed *c) {
-    return (c->is_row ? 0 : c->shift) + zero_of(call, OX_TRANSPOSED_X_ZERO, 0);
+    return (c->is_row ? 0 : c->shift) + ox_zero_entry(ox_given_input(call, OX_TRANSPOSED_X_ZERO), 0);
 }
 
 /* What a column of a channel's taps has for the zero point of the image: that times the sums of the weights less
@@ -122,7 +82,8 @@ static uint32_t image_zero(const ox_call *call, const byte_transposed *c) {
 static void find_take(const ox_call *call, const byte_transposed *c, int64_t group, int64_t channel, uint32_t *take) {
     const ox_tensor *w = call->in[OX_TRANSPOSED_W];
     const int64_t k = c->shape.in_channels, rows = c->rows, taps = c->shape.window.taps;
-    const uint32_t zero = zero_of(call, OX_TRANSPOSED_W_ZERO, channel), x_zero = image_zero(call, c);
+    const uint32_t zero = ox_zero_entry(ox_given_input(call, OX_TRANSPOSED_W_ZERO), channel),
+                   x_zero = image_zero(call, c);
     const ox_gemm_matrix matrix = {w->dtype, (const char *)w->data + group * k * rows + channel * taps, rows, 1};
     if (x_zero)
         OX_BUILD_OF(call->loops, ox_integer_builds)->sum(&matrix, k, taps, 0U - (uint32_t)k * zero, take);
@@ -137,7 +98,7 @@ static void widen_weights(const ox_call *call, const byte_transposed *c, uint32_
     int64_t row = 0;
     for (int64_t group = 0; group < c->shape.groups; group++)
         for (int64_t i = 0; i < c->shape.out_channels; i++) {
-            const uint32_t zero = zero_of(call, OX_TRANSPOSED_W_ZERO, i);
+            const uint32_t zero = ox_zero_entry(ox_given_input(call, OX_TRANSPOSED_W_ZERO), i);
             for (int64_t t = 0; t < taps; t++, row++)
                 to[row] = (uint32_t)ox_tensor_int(w, row) - zero;
         }
@@ -145,10 +106,11 @@ static void widen_weights(const ox_call *call, const byte_transposed *c, uint32_
 
 static void find_factors(const ox_call *call, const byte_transposed *c, const factors *to) {
     const int64_t channels = c->shape.out_channels, taps = c->shape.window.taps;
-    const double x_scale = scale_of(call, OX_TRANSPOSED_X_SCALE, 0), y_scale = scale_of(call, OX_TRANSPOSED_Y_SCALE, 0);
+    const double x_scale = ox_scale_entry(call->in[OX_TRANSPOSED_X_SCALE], 0),
+                 y_scale = ox_scale_entry(call->in[OX_TRANSPOSED_Y_SCALE], 0);
     for (int64_t group = 0; group < c->shape.groups; group++)
         for (int64_t i = 0; i < channels; i++) {
-            to->scales[group * channels + i] = x_scale * scale_of(call, OX_TRANSPOSED_W_SCALE, i) / y_scale;
+            to->scales[group * channels + i] = x_scale * ox_scale_entry(call->in[OX_TRANSPOSED_W_SCALE], i) / y_scale;
             find_take(call, c, group, i, to->take + (group * channels + i) * taps);
         }
     if (c->is_single)
@@ -163,7 +125,7 @@ static ox_status keep_factors(ox_call *call, byte_transposed *c) {
     if (!ox_mul_i64(c->shape.groups, c->rows, &rows) || !ox_window_fits(rows))
         return OX_ERROR_MEMORY;
     for (int i = OX_TRANSPOSED_W; i < OX_TRANSPOSED_INPUTS; i++)
-        known &= i == OX_TRANSPOSED_BIAS || !input(call, i) || call->constants >> i & 1;
+        known &= i == OX_TRANSPOSED_BIAS || !ox_given_input(call, i) || call->constants >> i & 1;
     if (!known) {
         OX_TRY(ox_workspace_add(call, channels, sizeof *c->kept.scales));
         OX_TRY(ox_workspace_add(call, rows, sizeof *c->kept.take));
@@ -309,7 +271,7 @@ static ox_status describe_columns(ox_call *call, byte_transposed *c) {
     g->a = (ox_gemm_matrix){w, NULL, 1, g->m};
     g->b = (ox_gemm_matrix){x, NULL, g->n, 1};
     c->shift = ox_gemm_kernel_of(call->loops, w, x)->shift;
-    if (c->tiles || c->w_zeros || c->shift || input(call, OX_TRANSPOSED_X_ZERO))
+    if (c->tiles || c->w_zeros || c->shift || ox_given_input(call, OX_TRANSPOSED_X_ZERO))
         g->after.end = finish;
     return share_weights(call, c);
 }
@@ -336,7 +298,7 @@ static ox_status describe_product(ox_call *call, byte_transposed *c) {
     c->is_single = !call->plain && c->shape.in_channels == 1;
     if (c->is_single)
         return OX_OK;
-    c->w_zeros = has_weight_zeros(call);
+    c->w_zeros = ox_has_zero_points(call, OX_TRANSPOSED_W_ZERO);
     c->is_row = !call->plain && w->out_count == 1 && !c->w_zeros;
     c->tiles = !call->plain && !c->is_row && is_tiled(w);
     c->product = (ox_gemm){.m = c->rows, .n = w->out_count, .k = c->shape.in_channels};
@@ -388,15 +350,15 @@ static ox_status prepare(ox_call *call) {
 
 /* What belongs to the channels of a group. */
 static transposed_job job_of(const ox_call *call, const byte_transposed *c, const factors *of, int64_t group) {
-    const ox_tensor *bias = input(call, OX_TRANSPOSED_BIAS);
+    const ox_tensor *bias = ox_given_input(call, OX_TRANSPOSED_BIAS);
     const int64_t channel = group * c->shape.out_channels;
     return (transposed_job){.c = c,
                             .loops = call->loops,
                             .scales = of->scales + channel,
                             .take = of->take + group * c->rows,
-                            .zeros = input(call, OX_TRANSPOSED_W_ZERO),
+                            .zeros = ox_given_input(call, OX_TRANSPOSED_W_ZERO),
                             .bias = bias ? (const ox_i32 *)bias->data + channel : NULL,
-                            .zero = (double)(int32_t)zero_of(call, OX_TRANSPOSED_Y_ZERO, 0)};
+                            .zero = (double)(int32_t)ox_zero_entry(ox_given_input(call, OX_TRANSPOSED_Y_ZERO), 0)};
 }
 
 /* An ox_gemm_place_fn, of the one product that is there. */

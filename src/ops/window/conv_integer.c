@@ -42,38 +42,14 @@ static const integer_inputs *inputs_of(const ox_call *call) {
     return ox_op_has(call->op, OX_OP_QUANTIZED) ? &quantized : &integer;
 }
 
-static const ox_tensor *input(const ox_call *call, int i) {
-    return ox_call_given(call, i) ? call->in[i] : NULL;
-}
-
 /* ---- Shapes ------------------------------------------------------------------------------------------------- */
-
-/* One value, or one for each output channel. */
-static ox_status check_entries(ox_call *call, int i, int64_t channels) {
-    const ox_tensor *t = input(call, i);
-    if (!t || (t->rank <= 1 && (ox_tensor_count(t) == 1 || (t->rank == 1 && t->dims[0] == channels))))
-        return OX_OK;
-    if (channels == 1)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected", OX_INPUT(call, i));
-    return ox_call_fail(call, OX_ERROR_SHAPE, "%s: one value is expected, or one for each of the %lld output channels",
-                        OX_INPUT(call, i), (long long)channels);
-}
-
-/* A zero point has the type of what it belongs to. */
-static ox_status check_zero(ox_call *call, int of, int zero, int64_t channels) {
-    OX_TRY(ox_call_check_dtype(call, of, call->op->dtypes));
-    if (input(call, zero) && call->in[zero]->dtype != call->in[of]->dtype)
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and %s must have the same type", OX_INPUT(call, of),
-                            OX_INPUT(call, zero));
-    return check_entries(call, zero, channels);
-}
 
 static ox_status check_inputs(ox_call *call) {
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *w = call->in[in->w];
     const int64_t channels = w->rank ? w->dims[0] : 1;
-    OX_TRY(check_zero(call, 0, in->x_zero, 1));
-    return check_zero(call, in->w, in->w_zero, channels);
+    OX_TRY(ox_check_zero(call, 0, in->x_zero, 1));
+    return ox_check_zero(call, in->w, in->w_zero, channels);
 }
 
 ox_status ox_infer_conv_integer(ox_call *call) {
@@ -86,37 +62,29 @@ ox_status ox_infer_qlinear_conv(ox_call *call) {
     const int scales[] = {in->x_scale, in->w_scale, in->y_scale};
     OX_TRY(check_inputs(call));
     OX_TRY(ox_call_check_dtype(call, in->y_zero, call->op->dtypes));
-    OX_TRY(check_entries(call, in->y_zero, 1));
+    OX_TRY(ox_check_entries(call, in->y_zero, 1));
     for (int i = 0; i < 3; i++) {
         OX_TRY(ox_call_check_dtype(call, scales[i], OX_BIT(OX_FLOAT)));
-        OX_TRY(check_entries(call, scales[i], i == 1 && call->in[in->w]->rank ? call->in[in->w]->dims[0] : 1));
+        OX_TRY(ox_check_entries(call, scales[i], i == 1 && call->in[in->w]->rank ? call->in[in->w]->dims[0] : 1));
     }
-    if (input(call, in->bias))
+    if (ox_given_input(call, in->bias))
         OX_TRY(ox_call_check_dtype(call, in->bias, OX_BIT(OX_INT32)));
     return ox_conv_infer(call, in->w, in->bias, call->in[in->y_zero]->dtype);
 }
 
 /* ---- What becomes of sums ------------------------------------------------------------------------------------ */
 
-static uint32_t entry(const ox_tensor *zeros, int64_t i) {
-    return zeros ? (uint32_t)ox_tensor_int(zeros, ox_tensor_count(zeros) == 1 ? 0 : i) : 0;
-}
-
 #if OX_WITH_COLUMNS
-static double scale_of(const ox_tensor *t, int64_t i) {
-    return (double)((const ox_f32 *)t->data)[ox_tensor_count(t) == 1 ? 0 : i];
-}
-
 /* Scales and biases. */
 static void add_scales(const ox_call *call, ox_channel_end *ends) {
     const integer_inputs *in = inputs_of(call);
     const int64_t channels = call->in[in->w]->dims[0];
-    const ox_tensor *bias = input(call, in->bias);
+    const ox_tensor *bias = ox_given_input(call, in->bias);
     for (int64_t i = 0; i < channels; i++) {
         ends[i] = (ox_channel_end){.more = bias ? (uint32_t)ox_tensor_int(bias, i) : 0};
         if (in->y_scale >= 0)
-            ends[i].scale = scale_of(call->in[in->x_scale], 0) * scale_of(call->in[in->w_scale], i) /
-                            scale_of(call->in[in->y_scale], 0);
+            ends[i].scale = ox_scale_entry(call->in[in->x_scale], 0) * ox_scale_entry(call->in[in->w_scale], i) /
+                            ox_scale_entry(call->in[in->y_scale], 0);
     }
 }
 
@@ -125,10 +93,10 @@ static void add_zeros(const ox_call *call, const conv_integer *c, ox_channel_end
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *w = call->in[in->w];
     const int64_t k = c->conv.in_channels * c->conv.window.taps;
-    const uint32_t x_zero = c->x_shift + entry(input(call, in->x_zero), 0);
+    const uint32_t x_zero = c->x_shift + ox_zero_entry(ox_given_input(call, in->x_zero), 0);
     const ox_gemm_matrix columns = {w->dtype, w->data, 1, k};
     for (int64_t i = 0; i < w->dims[0]; i++) {
-        const uint32_t zero = entry(input(call, in->w_zero), i);
+        const uint32_t zero = ox_zero_entry(ox_given_input(call, in->w_zero), i);
         uint32_t sum = 0;
         if (x_zero) {
             ox_gemm_matrix row = columns;
@@ -152,7 +120,7 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
     const int of[] = {in->w, in->bias, in->x_zero, in->w_zero, in->x_scale, in->w_scale, in->y_scale};
     const int64_t channels = call->in[in->w]->dims[0];
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (input(call, of[i]) && !(call->constants >> of[i] & 1))
+        if (ox_given_input(call, of[i]) && !(call->constants >> of[i] & 1))
             return ox_workspace_add(call, channels, sizeof *c->ends);
     ox_channel_end *ends = ox_pile_array(call->pile, (size_t)channels, sizeof *ends);
     if (!ends)
@@ -165,17 +133,6 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
 
 /* ---- Preparing ---------------------------------------------------------------------------------------------- */
 
-static bool has_weight_zeros(const ox_call *call) {
-    const int w_zero = inputs_of(call)->w_zero;
-    const ox_tensor *zeros = input(call, w_zero);
-    if (!zeros || !(call->constants >> w_zero & 1))
-        return zeros;
-    for (int64_t i = 0; i < ox_tensor_count(zeros); i++)
-        if (ox_tensor_int(zeros, i))
-            return true;
-    return false;
-}
-
 #if OX_WITH_COLUMNS
 static ox_gemm_panel_fn lay_bytes;
 static ox_gemm_end_fn finish;
@@ -186,7 +143,7 @@ static ox_gemm byte_product(const ox_call *call, const conv_integer *c) {
     g.b.dtype = call->in[0]->dtype;
     g.c_row = g.n * (int64_t)ox_dtype_size(c->dtype);
     g.panel = c->conv.pointwise ? NULL : lay_bytes;
-    if (c->requantize || c->w_zeros || c->x_shift || input(call, in->x_zero))
+    if (c->requantize || c->w_zeros || c->x_shift || ox_given_input(call, in->x_zero))
         g.after.end = finish;
     return g;
 }
@@ -302,8 +259,9 @@ static integer_job job_of(const ox_call *call, const conv_integer *c) {
     const integer_inputs *in = inputs_of(call);
     return (integer_job){.call = call,
                          .c = c,
-                         .fill = (uint8_t)entry(input(call, in->x_zero), 0),
-                         .zero = c->requantize ? (double)(int32_t)entry(input(call, in->y_zero), 0) : 0};
+                         .fill = (uint8_t)ox_zero_entry(ox_given_input(call, in->x_zero), 0),
+                         .zero =
+                             c->requantize ? (double)(int32_t)ox_zero_entry(ox_given_input(call, in->y_zero), 0) : 0};
 }
 
 /* An ox_gemm_panel_fn. */
@@ -361,7 +319,7 @@ static void finish(const ox_gemm *g, const ox_gemm_block *block) {
 /* What a run of a product needs besides; takes the room for it. */
 static integer_job begin_job(const ox_call *call, const conv_integer *c, size_t *used) {
     const ox_conv *conv = &c->conv;
-    const uint32_t zero = entry(input(call, inputs_of(call)->x_zero), 0);
+    const uint32_t zero = ox_zero_entry(ox_given_input(call, inputs_of(call)->x_zero), 0);
     integer_job job = job_of(call, c);
     if (!c->w_zeros)
         return job;
@@ -421,7 +379,7 @@ static void widen_part(void *context, int part, int parts) {
     int64_t row, end;
     ox_pool_range(job->rows, part, parts, &row, &end);
     for (; row < end; row++) {
-        const int32_t zero = (int32_t)entry(job->zeros, row);
+        const int32_t zero = (int32_t)ox_zero_entry(job->zeros, row);
         float *to = job->to + row * job->count;
         const char *from = job->from + row * job->count;
         if (job->dtype == OX_INT8)
@@ -472,8 +430,8 @@ static void run_wide(const ox_call *call, const ox_conv *conv, size_t *used, con
     const integer_inputs *in = inputs_of(call);
     const ox_tensor *x = call->in[0], *w = call->in[in->w];
     const int64_t count = ox_tensor_count(call->out[0]);
-    const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], input(call, in->x_zero));
-    const float *weights = widen(call, used, w, w->dims[0], input(call, in->w_zero));
+    const float *wide = widen(call, used, x, x->dims[0] * x->dims[1], ox_given_input(call, in->x_zero));
+    const float *weights = widen(call, used, w, w->dims[0], ox_given_input(call, in->w_zero));
     end_job job = {job_of(call, c), of->bias, conv->images * w->dims[0], conv->window.out_count, NULL};
     job.sums = c->requantize ? ox_workspace_take(call, used, count, sizeof(float)) : of->to;
     size_t first = 0;
@@ -497,7 +455,7 @@ static const char *algorithm_wide(const ox_conv *conv) {
 /* ---- Sums of single channels ------------------------------------------------------------------------------------ */
 
 static const ox_tensor *weight_zeros(const ox_call *call) {
-    return input(call, inputs_of(call)->w_zero);
+    return ox_given_input(call, inputs_of(call)->w_zero);
 }
 
 static bool can_be_depth(const ox_call *call, const ox_conv *conv) {
@@ -520,8 +478,8 @@ static void run_depth(const ox_call *call, const ox_conv *conv, size_t *used, co
     const integer_inputs *in = inputs_of(call);
     const ox_depth_ends ends = {.ends = of->bias,
                                 .dtype = c->dtype,
-                                .zero = (double)(int32_t)entry(input(call, in->y_zero), 0),
-                                .fill = (uint8_t)(entry(input(call, in->x_zero), 0) + c->x_shift)};
+                                .zero = (double)(int32_t)ox_zero_entry(ox_given_input(call, in->y_zero), 0),
+                                .fill = (uint8_t)(ox_zero_entry(ox_given_input(call, in->x_zero), 0) + c->x_shift)};
     ox_conv_depth_run(call, conv, &c->depth, used, &ends);
 }
 
@@ -573,15 +531,15 @@ static void run_in_place(const ox_call *call, const ox_conv *conv, size_t *used,
                                  .x_dtype = call->in[0]->dtype,
                                  .w_dtype = call->in[in->w]->dtype,
                                  .y_dtype = c->dtype,
-                                 .x_zero = (int32_t)entry(input(call, in->x_zero), 0),
-                                 .y_zero = (int32_t)entry(input(call, in->y_zero), 0),
-                                 .w_zeros = c->w_zeros ? input(call, in->w_zero) : NULL,
+                                 .x_zero = (int32_t)ox_zero_entry(ox_given_input(call, in->x_zero), 0),
+                                 .y_zero = (int32_t)ox_zero_entry(ox_given_input(call, in->y_zero), 0),
+                                 .w_zeros = c->w_zeros ? ox_given_input(call, in->w_zero) : NULL,
                                  .x = of->x,
                                  .w = of->weights,
                                  .x_scale = OX_GET(ox_f32, call->in[in->x_scale]->data),
                                  .y_scale = OX_GET(ox_f32, call->in[in->y_scale]->data),
                                  .w_scales = call->in[in->w_scale],
-                                 .bias = input(call, in->bias),
+                                 .bias = ox_given_input(call, in->bias),
                                  .y = of->to};
     ox_conv_bytes_run(&bytes, ox_workspace_take(call, used, 1, ox_conv_bytes_room(conv)));
 }
@@ -613,7 +571,7 @@ ox_status ox_prepare_conv_integer(ox_call *call) {
         return OX_ERROR_MEMORY;
     OX_TRY(ox_conv_describe(call, &c->conv, in->w, in->bias));
     c->dtype = call->out[0]->dtype;
-    c->w_zeros = has_weight_zeros(call);
+    c->w_zeros = ox_has_zero_points(call, inputs_of(call)->w_zero);
 #if OX_WITH_COLUMNS
     c->x_shift = ox_gemm_kernel_of(call->loops, call->in[in->w]->dtype, call->in[0]->dtype)->shift;
     c->requantize = in->y_scale < 0 ? NULL : OX_BUILD_OF(call->loops, ox_integer_builds)->requantize;
