@@ -7,7 +7,7 @@ TOOL_PATTERNS := tools/*.c tools/host/*.c
 
 # Files of src/loops that are the same for all builds of the loops, and those that DOT rows of builds.h build again.
 LOOPS_ONCE := gemm/gemm_pack isa lane_math
-LOOPS_DOT := gemm/gemm_int8 gemm/block_loops window/depth_loops
+LOOPS_DOT := gemm/gemm_int8 gemm/block_loops gemm/block_tiles window/depth_loops
 
 # Rooms that are compiled for loops, and with OX_VARIANTS where there are several builds; those below the loader only the latter.
 LOOP_ROOMS := loops iterate pass ops
@@ -17,10 +17,10 @@ LOOP_FLAGS := -fno-math-errno -fno-trapping-math -ffp-contract=off -Wno-pass-fai
 VECTOR_FLAGS := -ftree-vectorize -fvect-cost-model=dynamic -fno-thread-jumps
 
 # Files of src/loops. No compiler's choice here: the sums of products are fused wherever the processor can.
-FUSED := gemm/gemm_kernel gemm/block_loops window/beside_loops window/conv_loops window/winograd_loops
+FUSED := gemm/gemm_kernel gemm/block_loops gemm/block_tiles window/beside_loops window/conv_loops window/winograd_loops
 FUSED_FLAGS := -ffp-contract=fast
 # What waits for memory is fast in halves of the widest registers, what computes in whole ones.
-WIDE := lanes/lanes_chain lanes/lanes_divide lanes/lanes_math lanes/lanes_order lanes/lanes_pow lanes/lanes_tiles cell_loops reduce_loops softmax_loops gemm/gemm_kernel gemm/block_loops byte_loops integer_loops window/beside_loops window/depth_loops
+WIDE := lanes/lanes_chain lanes/lanes_divide lanes/lanes_math lanes/lanes_order lanes/lanes_pow lanes/lanes_tiles cell_loops reduce_loops softmax_loops gemm/gemm_kernel gemm/block_loops gemm/block_tiles byte_loops integer_loops window/beside_loops window/depth_loops
 # A vector of arithmetic is one instruction between two loads and a store: what counts the elements is half of the work.
 # Not in the base build.
 UNROLLED := lanes/lanes lanes/lanes_tiles

@@ -10,15 +10,17 @@
 #include "element.h"
 
 enum {
-    OX_BLOCK_ROWS = 4,   /* rows of weights that are read together */
-    OX_BLOCK_BEHIND = 16 /* floats behind scales and zero points that may be read */
+    OX_BLOCK_ROWS = 4,    /* rows of weights that are read together */
+    OX_BLOCK_BEHIND = 16, /* floats behind scales and zero points that may be read */
+    OX_BLOCK_TILE = 8     /* rows of A of a tile, a power of two */
 };
 
 /* How rows of weights are packed. */
 typedef struct ox_block_row {
     int bits;
     int64_t k, block, blocks;
-    int64_t bytes; /* of a row */
+    int64_t bytes;  /* of a row */
+    bool has_zeros; /* else they are 2^(bits - 1) */
 } ox_block_row;
 
 /* Rows of weights: a power of two up to OX_BLOCK_ROWS. Scales and zero points are floats. */
@@ -27,7 +29,7 @@ typedef struct ox_block_rows {
     int count;
     const uint8_t *weights[OX_BLOCK_ROWS];
     const ox_f32 *scales[OX_BLOCK_ROWS];
-    const ox_f32 *zeros[OX_BLOCK_ROWS]; /* all NULL: 2^(bits - 1) */
+    const ox_f32 *zeros[OX_BLOCK_ROWS]; /* all NULL if there are none */
 } ox_block_rows;
 
 /* Bytes of a row of A that is laid out. */
@@ -60,16 +62,36 @@ typedef void ox_block_widen_fn(const ox_block_columns *from, int64_t count, char
 /* Widens packed zero points of a row. */
 typedef void ox_block_zeros_fn(int bits, int64_t count, const uint8_t *packed, float *to);
 
+/* Tiles: rows of A as bytes times a panel of `lanes` rows of weights, which are unpacked once for all rows of A. Rows
+ * of A are laid out by tiles of OX_BLOCK_TILE, and the rest by tiles of smaller powers of two. */
+typedef struct ox_block_tiles {
+    int64_t lanes;            /* a multiple of OX_BLOCK_ROWS */
+    ox_block_size_fn *a_size; /* bytes of a row of A in a tile, */
+    ox_block_size_fn *size;   /* and of a panel */
+
+    /* Writes row `i` of a tile of `count` rows. */
+    void (*lay)(const ox_block_row *row, const int8_t *a, const float *scales, int i, int count, char *tile);
+
+    /* Writes at most `lanes` rows of weights as lanes of a panel. */
+    void (*unpack)(const ox_block_columns *from, char *panel);
+
+    /* Products of a tile of `count` rows with the first `columns` lanes of a panel: rows of C are to_row bytes apart.
+     */
+    void (*multiply)(const ox_block_row *row, int count, const char *tile, const char *panel, int64_t columns, char *to,
+                     int64_t to_row);
+} ox_block_tiles;
+
 typedef struct ox_block_loops {
     ox_block_round_fn *round;
     ox_block_zeros_fn *zeros;
     ox_block_size_fn *size;
     ox_block_lay_fn *lay;
     ox_block_dots_fn *dots;
+    ox_block_widen_fn *widen;
     ox_block_size_fn *bytes_size; /* these: NULL where no instruction adds four products of bytes */
     ox_block_lay_bytes_fn *lay_bytes;
     ox_block_dots_fn *bytes_dots;
-    ox_block_widen_fn *widen;
+    const ox_block_tiles *tiles;
 } ox_block_loops;
 
 /* NULL on machines whose words begin with the highest byte. */

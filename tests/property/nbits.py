@@ -44,11 +44,18 @@ def sizes(rng, n_most=90, k_most=300):
 
 
 def rounded(a, block):
-    """Rows as accuracy_level 4 has them: bytes with a scale for each block."""
-    a, k = a.astype(np.float32), a.shape[-1]
+    """Rows as accuracy_level 4 has them: bytes with a scale for each block, but for those with infinite elements."""
+    a, k, infinite = a.astype(np.float32), a.shape[-1], np.isinf(a).any(-1, keepdims=True)
+    given, a = a, np.where(infinite, 0, a)
     blocks = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, -k % block)]).reshape(*a.shape[:-1], -1, block)
     scales = np.maximum(np.abs(blocks).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
-    return (np.rint(blocks / scales) * scales.astype(np.float64)).reshape(*a.shape[:-1], -1)[..., :k]
+    return np.where(infinite, given, (np.rint(blocks / scales) * scales.astype(np.float64)).reshape(*a.shape[:-1], -1)[..., :k])
+
+
+def with_infinity(rng, a):
+    a = a.copy()
+    a.reshape(-1)[int(rng.integers(a.size))] = np.inf
+    return a
 
 
 def nbits(rng):
@@ -79,6 +86,9 @@ def nbits(rng):
         (a, wide), at = narrow(kind, rng.uniform(1, 2, [*rows, k])), (int(rng.integers(0, n)), int(rng.integers(0, blocks)))
         scales[1].reshape(n, blocks)[at] = wide_scales[at] = np.inf
         codes[at[0], at[1] * block:][:block] = 2 ** bits - 1
+    elif way == "none" and rng.random() < 0.3:  # an element of A that is, and all weights above 0
+        (a, wide), codes = narrow(kind, with_infinity(rng, wide)), np.maximum(codes, 2 ** (bits - 1) + 1)
+        scales, wide_scales = narrow(kind, np.abs(wide_scales))
     weights = (codes[:, :k] - zeros[:, groups]) * wide_scales[:, groups]
     attributes = {"N": n, "K": k, "bits": bits, "block_size": block}
     if rng.random() < 0.6:

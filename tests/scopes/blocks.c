@@ -108,9 +108,9 @@ static void check_nbits(scope *s, const blocks *b, bool by_bytes) {
         }
 }
 
-/* Rows as few as have loops of their own, and more; columns about a vector of rows of weights. */
+/* Rows as few as have loops of their own, and more, of all tiles; columns about a vector of rows of weights. */
 static void each_shape(scope *s, blocks b) {
-    static const int64_t ks[] = {1, 3, 15, 16, 17, 32, 33, 70, 129}, ns[] = {1, 3, 4, 5, 18}, rows[] = {1, 3, 9};
+    static const int64_t ks[] = {1, 3, 15, 16, 17, 32, 33, 70, 129}, ns[] = {1, 3, 4, 5, 18}, rows[] = {1, 3, 15};
     for (size_t k = 0; k < sizeof ks / sizeof *ks; k++)
         for (size_t n = 0; n < sizeof ns / sizeof *ns; n++)
             for (size_t m = 0; m < sizeof rows / sizeof *rows; m++) {
@@ -130,7 +130,7 @@ static void each_nbits(scope *s) {
 
 /* Nodes behind a product of few rows, and of many. */
 static void behind_nbits(scope *s) {
-    static const int64_t sizes[][2] = {{1, 5}, {3, 17}, {9, 18}};
+    static const int64_t sizes[][2] = {{1, 5}, {3, 17}, {9, 18}, {67, 70}};
     for (int bits = 2; bits <= 8; bits *= 2)
         for (int zeros = 0; zeros < ZEROS; zeros++)
             for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

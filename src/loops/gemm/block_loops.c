@@ -38,21 +38,25 @@ static inline places find_places(const ox_block_row *row) {
 
 /* Scales or zero points of the blocks of the vector that begins with word `at`. */
 static inline ox_floats of_lanes(const f32 *values, int64_t at, const places *p) {
-    if (1 << p->log >= LANES)
-        return (ox_floats){0} + values[at >> p->log];
+    if (1 << p->log >= LANES) {
+        uint32_t value; /* bits: a sum with 0 would have to be computed */
+        memcpy(&value, values + (at >> p->log), sizeof value);
+        return (ox_floats)((words){0} + value);
+    }
     return ox_pick_floats(OX_GET(loose_floats, values + (at >> p->log)), p->numbers);
 }
 
 /* The words at a place of a row, of which so many bytes are left, less than a vector's, and zeros behind. */
 static inline words load_words(const uint8_t *row, int64_t left) {
     words loaded = {0};
-    char *to = (char *)&loaded;
-    int64_t i = 0;
-    for (; i + 16 <= left; i += 16)
-        memcpy(to + i, row + i, 16);
-    for (; i + 4 <= left; i += 4)
-        memcpy(to + i, row + i, 4);
+    ox_load_first(&loaded, sizeof loaded, row, (size_t)left);
     return loaded;
+}
+
+/* Rows are read side by side, each too short for a processor to run ahead of it: the same place of the next ones. */
+static inline void read_ahead(const ox_block_rows *rows, int i, int64_t v, const places *p) {
+    __builtin_prefetch(rows->weights[i] + OX_BLOCK_ROWS * rows->row->bytes + v * OX_WIDEST);
+    __builtin_prefetch(rows->scales[i] + OX_BLOCK_ROWS * rows->row->blocks + (v * LANES >> p->log));
 }
 
 #define EACH_BITS(M, ...) M(2, __VA_ARGS__) M(4, __VA_ARGS__) M(8, __VA_ARGS__)
@@ -61,7 +65,8 @@ static inline words load_words(const uint8_t *row, int64_t left) {
 
 /* ---- Bytes -------------------------------------------------------------------------------------------------- */
 
-/* A vector of words in a row of A: bytes for each part of it, sums of them for each word, and the scale. */
+/* A vector of words in a row of A: bytes for each part of it; for each word the sum of its bytes as a float, or what
+ * zero points of 2^(bits - 1) take off its products; and the scale. */
 static inline size_t part_bytes(int bits) {
     return (size_t)(8 / bits) * OX_WIDEST + 2 * OX_WIDEST;
 }
@@ -77,6 +82,7 @@ static inline __attribute__((always_inline)) void lay_words(const int bits, cons
     for (; start * bits < row->bytes * 8; at += part_bytes(bits)) {
         int8_t *bytes = (int8_t *)at;
         float *sums = (float *)(void *)(at + parts * OX_WIDEST), *scale = sums + LANES;
+        int32_t *offsets = (int32_t *)(void *)sums;
         for (int l = 0; l < LANES; l++, start += each) {
             int8_t values[MOST] = {0};
             int32_t sum = 0;
@@ -86,7 +92,10 @@ static inline __attribute__((always_inline)) void lay_words(const int bits, cons
                 bytes[i % parts * OX_WIDEST + l * 4 + i / parts] = values[i];
                 sum += values[i];
             }
-            sums[l] = (float)sum;
+            if (row->has_zeros)
+                sums[l] = (float)sum;
+            else
+                offsets[l] = -sum * (1 << (bits - 1));
             scale[l] = start < row->k ? *scales : 0;
             left -= each;
             if (!left)
@@ -108,19 +117,20 @@ static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *sca
 static inline __attribute__((always_inline)) void add_bytes(const int bits, const int count, const bool has_zeros,
                                                             const words *w, const char *a, const ox_floats *scales,
                                                             const ox_floats *zeros, ox_floats *totals) {
-    (void)has_zeros;
     const int parts = 8 / bits;
     const words mask = (words){0} + (bits == 2 ? 0x03030303U : bits == 4 ? 0x0f0f0f0fU : 0xffffffffU);
-    const ox_floats sums = OX_GET(loose_floats, a + parts * OX_WIDEST),
-                    scale = OX_GET(loose_floats, a + (parts + 1) * OX_WIDEST);
+    const words sums = OX_GET(loose_words, a + parts * OX_WIDEST);
+    const ox_floats scale = OX_GET(loose_floats, a + (parts + 1) * OX_WIDEST);
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++) {
-        ox_dot_lanes dots = {0};
+        ox_dot_lanes dots = has_zeros ? (ox_dot_lanes){0} : (ox_dot_lanes)sums;
 #pragma GCC unroll 4
         for (int p = 0; p < parts; p++)
             dots = ox_dot(dots, (ox_dot_lanes)(w[i] >> (uint32_t)(bits * p) & mask),
                           (ox_dot_lanes)OX_GET(loose_words, a + p * OX_WIDEST));
-        const ox_floats products = __builtin_convertvector((integers)dots, ox_floats) - zeros[i] * sums;
+        ox_floats products = __builtin_convertvector((integers)dots, ox_floats);
+        if (has_zeros)
+            products -= zeros[i] * (ox_floats)sums;
         totals[i] += products * (scale * scales[i]);
     }
 }
@@ -199,15 +209,17 @@ static inline __attribute__((always_inline)) void add_floats(const int bits, con
 
 /* ---- Rows --------------------------------------------------------------------------------------------------- */
 
-static inline float total_of(ox_floats values) {
-    float sums[LANES];
-    memcpy(sums, &values, sizeof sums);
-#pragma GCC unroll 4
-    for (int half = LANES / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
+/* The sum of the lanes: halves are added to each other. */
+static inline __attribute__((always_inline)) float total_of(ox_floats values) {
+    typedef float four __attribute__((vector_size(16)));
+    four parts[LANES / 4];
+    memcpy(parts, &values, sizeof parts);
+#pragma GCC unroll 2
+    for (int half = LANES / 8; half > 0; half /= 2)
+#pragma GCC unroll 2
         for (int l = 0; l < half; l++)
-            sums[l] += sums[l + half];
-    return sums[0];
+            parts[l] += parts[l + half];
+    return (parts[0][0] + parts[0][2]) + (parts[0][1] + parts[0][3]);
 }
 
 /* Some rows, with zero points or without, by blocks of several vectors or by several in one. */
@@ -225,6 +237,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
     for (; v < vectors; v++, a += PART_BYTES(bits)) {
 #pragma GCC unroll 4
         for (int i = 0; i < count; i++) {
+            read_ahead(rows, i, v, &p);
             w[i] = OX_GET(loose_words, rows->weights[i] + v * OX_WIDEST);
             scales[i] = of_lanes(rows->scales[i], v * LANES, &p);
             zeros[i] = has_zeros ? of_lanes(rows->zeros[i], v * LANES, &p) : middle;
@@ -244,6 +257,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
+#pragma GCC unroll 4
     for (int i = 0; i < count; i++)
         to[i] = total_of(totals[i]);
 }
@@ -336,9 +350,11 @@ static void widen_zeros(int bits, int64_t count, const uint8_t *packed, float *t
     const eight shifts = (eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)bits;
     int64_t i = 0;
     for (; bits < 8 && i + 8 <= count; i += 8, packed += bits) {
-        uint32_t word = (uint32_t)packed[0] | (uint32_t)packed[1] << 8;
+        uint32_t word = 0;
         if (bits == 4)
-            word |= (uint32_t)packed[2] << 16 | (uint32_t)packed[3] << 24;
+            memcpy(&word, packed, 4);
+        else
+            memcpy(&word, packed, 2);
         const eight codes = ((eight){0} + word) >> shifts & (bits == 4 ? 15U : 3U);
         const eight_floats values = __builtin_convertvector((eight_integers)codes, eight_floats);
         memcpy(to + i, &values, sizeof values);
@@ -397,7 +413,8 @@ static void widen(const ox_block_columns *from, int64_t count, char *to, int64_t
 #define DECLARE(name, machine, flags, build, runs, ...)                                                                \
     extern ox_block_size_fn ox_block_bytes_size_##name;                                                                \
     extern ox_block_lay_bytes_fn ox_block_lay_bytes_##name;                                                            \
-    extern ox_block_dots_fn ox_block_bytes_dots_##name;
+    extern ox_block_dots_fn ox_block_bytes_dots_##name;                                                                \
+    extern const ox_block_tiles ox_block_tiles_##name;
 OX_DOTS(DECLARE, )
 OX_SHARING(DECLARE, )
 
@@ -408,9 +425,9 @@ extern ox_block_find_fn OX_VARIANT(ox_block_find);
 const ox_block_loops *OX_VARIANT(ox_block_find)(void) {
     static const ox_block_loops loops = {FIELDS};
 #define WITH_BYTES(name)                                                                                               \
-    static const ox_block_loops with_bytes = {FIELDS, .bytes_size = ox_block_bytes_size_##name,                        \
-                                              .lay_bytes = ox_block_lay_bytes_##name,                                  \
-                                              .bytes_dots = ox_block_bytes_dots_##name};                               \
+    static const ox_block_loops with_bytes = {                                                                         \
+        FIELDS, .bytes_size = ox_block_bytes_size_##name, .lay_bytes = ox_block_lay_bytes_##name,                      \
+        .bytes_dots = ox_block_bytes_dots_##name, .tiles = &ox_block_tiles_##name};                                    \
     return &with_bytes;
 #define CHOOSE(name, machine, flags, build, runs, ...)                                                                 \
     if (OX_BUILD_##build == OX_JOIN(OX_BUILD, OX_ISA) && runs) {                                                       \

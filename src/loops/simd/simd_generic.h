@@ -73,6 +73,28 @@ static inline ox_floats ox_pick_floats(ox_floats from, ox_indices which) {
 }
 #endif
 
+/* 16 bytes of as many rows as vectors hold, which are `apart` bytes apart. */
+#ifndef ox_load_apart
+static inline ox_words ox_load_apart(const char *first, int64_t apart) {
+    ox_words rows;
+    for (int i = 0; i < OX_WIDEST / 16; i++)
+        memcpy((char *)&rows + i * 16, first + i * apart, 16);
+    return rows;
+}
+#endif
+
+/* Transposes the words in each 16 bytes of four vectors. */
+#ifndef ox_turn_words
+static inline void ox_turn_words(ox_words *rows) {
+    uint32_t from[4][OX_WIDEST / 4], to[4][OX_WIDEST / 4];
+    memcpy(from, rows, sizeof from);
+    for (int i = 0; i < 4; i++)
+        for (int l = 0; l < OX_WIDEST / 4; l++)
+            to[i][l] = from[l % 4][l / 4 * 4 + i];
+    memcpy(rows, to, sizeof to);
+}
+#endif
+
 /* Adds, to each lane, the products of what a and b hold there; bytes of a are unsigned and those of b signed. Sums
  * wrap. */
 #ifndef ox_dot

@@ -58,6 +58,17 @@ static inline ox_words ox_load_words(const void *from) {
     return (ox_words)vmovl_u16(vreinterpret_u16_u8(vld1_u8(from)));
 }
 
+#define ox_turn_words ox_turn_words
+static inline void ox_turn_words(ox_words *rows) {
+    const uint32x4_t a = (uint32x4_t)rows[0], b = (uint32x4_t)rows[1], c = (uint32x4_t)rows[2], d = (uint32x4_t)rows[3];
+    const uint64x2_t even = (uint64x2_t)vtrn1q_u32(a, b), odd = (uint64x2_t)vtrn2q_u32(a, b);
+    const uint64x2_t evens = (uint64x2_t)vtrn1q_u32(c, d), odds = (uint64x2_t)vtrn2q_u32(c, d);
+    rows[0] = (ox_words)vtrn1q_u64(even, evens);
+    rows[1] = (ox_words)vtrn1q_u64(odd, odds);
+    rows[2] = (ox_words)vtrn2q_u64(even, evens);
+    rows[3] = (ox_words)vtrn2q_u64(odd, odds);
+}
+
 /* ---- Sums of products ------------------------------------------------------------------------------------------ */
 
 #define ox_dot ox_dot

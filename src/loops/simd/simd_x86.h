@@ -248,6 +248,26 @@ static inline void ox_first_places(void *to, const void *from, unsigned count) {
 #endif
 
 #if defined(__AVX512F__)
+#define ox_load_apart ox_load_apart
+static inline ox_words ox_load_apart(const char *first, int64_t apart) {
+    __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128((const void *)first));
+    rows = _mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(first + apart)), 1);
+    rows = _mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(first + 2 * apart)), 2);
+    return (ox_words)_mm512_inserti32x4(rows, _mm_loadu_si128((const void *)(first + 3 * apart)), 3);
+}
+#define ox_turn_words ox_turn_words
+static inline void ox_turn_words(ox_words *rows) {
+    const __m512i a = (__m512i)rows[0], b = (__m512i)rows[1], c = (__m512i)rows[2], d = (__m512i)rows[3];
+    const __m512i low = _mm512_unpacklo_epi32(a, b), high = _mm512_unpackhi_epi32(a, b);
+    const __m512i lower = _mm512_unpacklo_epi32(c, d), higher = _mm512_unpackhi_epi32(c, d);
+    rows[0] = (ox_words)_mm512_unpacklo_epi64(low, lower);
+    rows[1] = (ox_words)_mm512_unpackhi_epi64(low, lower);
+    rows[2] = (ox_words)_mm512_unpacklo_epi64(high, higher);
+    rows[3] = (ox_words)_mm512_unpackhi_epi64(high, higher);
+}
+#endif
+
+#if defined(__AVX512F__)
 #define OX_LOOKUP OX_PICKED
 /* x 2^n of whole numbers n, rounded once; as many. */
 static inline void ox_scale(float *to, const float *x, const float *n) {

@@ -1,7 +1,7 @@
 /* matmul_blocks.c: MatMulNBits and MatMulBnb4. Weights stay packed: panels of them are widened for as many rows as read
  * them, in a cache. */
 #include "matmul_blocks.h"
-#include "block_few.h"
+#include "block_product.h"
 #include "ops/blocks.h"
 #include "ops/dense.h"
 #include "ops/elementwise.h"
@@ -15,14 +15,14 @@ typedef struct matmul_blocks {
     ox_block_shape shape;
     const ox_lanes *add;
     bool has_bias; /* which is added here, not in an epilogue */
-    bool is_few;   /* `few` computes it */
-    ox_block_few few;
+    bool is_own;   /* `own` computes it */
+    ox_block_product own;
 } matmul_blocks;
 
 /* What a run reads. */
 typedef struct blocks_run {
     ox_block_weights weights;
-    const ox_block_few *few;
+    const ox_block_product *own;
     const ox_lanes *add;
     const ox_f32 *bias;
     const ox_f32 *a; /* before it is rounded, */
@@ -78,7 +78,7 @@ enum {
 static void widen_words(const blocks_run *run, const ox_gemm_block *panel) {
     const int64_t row = panel->row, rows = panel->rows, column = panel->column, columns = panel->columns;
     const ox_block_weights *w = &run->weights;
-    const ox_block_row *packed = &run->few->row;
+    const ox_block_row *packed = &run->own->row;
     const int64_t block = row / packed->block, count = (row + rows - 1) / packed->block - block + 1;
     float zeros[MOST_COLUMNS * MOST_BLOCKS];
     ox_block_columns from = {.row = packed,
@@ -97,13 +97,13 @@ static void widen_words(const blocks_run *run, const ox_gemm_block *panel) {
                 (float)ox_bits_at(w->packed_zeros + (column + j) * w->zeros_row, block + b, packed->bits);
     if (w->packed_zeros)
         from.zeros = zeros, from.zeros_apart = count;
-    run->few->loops->widen(&from, rows, panel->data, panel->data_row);
+    run->own->loops->widen(&from, rows, panel->data, panel->data_row);
 }
 
 /* An ox_gemm_panel_fn. */
 static void widen_panel(const ox_gemm *g, const ox_gemm_block *panel, char *stage) {
     const blocks_run *run = g->context;
-    const int64_t each = 32 / run->few->row.bits, before = ox_least(panel->rows, (each - panel->row % each) % each);
+    const int64_t each = 32 / run->own->row.bits, before = ox_least(panel->rows, (each - panel->row % each) % each);
     ox_gemm_block first = *panel, rest = *panel;
     first.rows = before;
     fill_panel(g, &first, stage);
@@ -120,7 +120,7 @@ static void round_part(void *context, int part, int parts) {
     for (; i < end; i++) {
         const ox_f32 *a = run->a + i * g->k;
         float *to = run->rounded + i * g->k;
-        if (!run->few->loops->round(g->k, run->few->row.block, a, NULL, NULL, to))
+        if (!run->own->loops->round(g->k, run->own->row.block, a, NULL, NULL, to))
             memcpy(to, a, (size_t)g->k * sizeof *to);
     }
 }
@@ -128,16 +128,17 @@ static void round_part(void *context, int part, int parts) {
 /* The ways that the processor's loops have. */
 static void choose_way(const ox_call *call, matmul_blocks *state) {
     const ox_block_shape *s = &state->shape;
-    ox_block_few *few = &state->few;
-    few->loops = OX_BUILD_OF(call->loops, ox_block_builds)();
-    if (!few->loops || s->table)
+    ox_block_product *own = &state->own;
+    own->loops = OX_BUILD_OF(call->loops, ox_block_builds)();
+    if (!own->loops || s->table)
         return;
-    few->row = (ox_block_row){s->bits, s->k, s->block, s->blocks, s->blocks * (s->block / 8 * s->bits)};
-    few->rounds = s->is_quick;
+    own->row = (ox_block_row){
+        s->bits, s->k, s->block, s->blocks, s->blocks * (s->block / 8 * s->bits), ox_call_given(call, OX_BLOCKS_ZEROS)};
+    own->rounds = s->is_quick;
     if (call->plain || ox_call_given(call, OX_BLOCKS_GROUPS))
         return;
     state->product.panel = widen_panel;
-    state->is_few = state->product.m > 0 && state->product.m <= OX_BLOCK_FEW;
+    state->is_own = ox_block_product_can(call, &state->product, own);
 }
 
 /* A is rounded by blocks. */
@@ -195,9 +196,9 @@ static void describe_product(const ox_call *call, const ox_block_shape *s, ox_ge
 
 /* Scales, zero points, groups and bias, in the order of run. */
 static ox_status plan_inputs(ox_call *call, const matmul_blocks *state) {
-    if (!state->is_few)
+    if (!state->is_own)
         OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_SCALES]));
-    if (!state->is_few && ox_call_given(call, OX_BLOCKS_ZEROS) && call->in[OX_BLOCKS_ZEROS]->dtype != OX_UINT8)
+    if (!state->is_own && ox_call_given(call, OX_BLOCKS_ZEROS) && call->in[OX_BLOCKS_ZEROS]->dtype != OX_UINT8)
         OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_ZEROS]));
     OX_TRY(ox_list_plan(call, OX_BLOCKS_GROUPS));
     return state->has_bias ? ox_dense_plan(call, call->in[OX_BLOCKS_BIAS]) : OX_OK;
@@ -219,9 +220,9 @@ ox_status ox_prepare_matmul_blocks(ox_call *call) {
     OX_TRY(plan_inputs(call, state));
     OX_TRY(ox_dense_plan_out(call, ox_tensor_count(call->out[0])));
 #if !OX_SMALL
-    if (state->is_few)
-        return ox_block_few_prepare(call, &state->product, &state->few);
-    if (state->few.rounds)
+    if (state->is_own)
+        return ox_block_product_prepare(call, &state->product, &state->own);
+    if (state->own.rounds)
         OX_TRY(plan_rounding(call, state));
 #endif
     return ox_gemm_prepare(call, &state->product, 1, &state->plan);
@@ -244,9 +245,9 @@ static ox_status take_inputs(ox_call *call, size_t *used, const matmul_blocks *s
     w->absolute = call->absolute, w->ones = call->ones;
 #endif
     w->data = call->in[OX_BLOCKS_B]->data;
-    if (!state->is_few)
+    if (!state->is_own)
         w->scales = ox_dense_in(call, used, call->in[OX_BLOCKS_SCALES]).data;
-    if (!state->is_few && ox_call_given(call, OX_BLOCKS_ZEROS)) {
+    if (!state->is_own && ox_call_given(call, OX_BLOCKS_ZEROS)) {
         const ox_tensor *zeros = call->in[OX_BLOCKS_ZEROS];
         if (zeros->dtype == OX_UINT8)
             w->packed_zeros = zeros->data;
@@ -268,19 +269,19 @@ ox_status ox_run_matmul_blocks(ox_call *call) {
     const matmul_blocks *state = call->state;
     const int64_t count = ox_tensor_count(call->out[0]);
     size_t used = 0;
-    blocks_run run = {.few = &state->few, .add = state->add};
+    blocks_run run = {.own = &state->own, .add = state->add};
     OX_TRY(take_inputs(call, &used, state, &run));
     ox_gemm g = state->product;
     g.a.data = call->in[0]->data;
     g.c = ox_dense_out(call, &used, count);
     g.context = &run;
 #if !OX_SMALL
-    if (state->is_few)
-        ox_block_few_run(call, &used, &state->few, &g);
-    else if (state->few.rounds)
+    if (state->is_own)
+        ox_block_product_run(call, &used, &state->own, &g);
+    else if (state->own.rounds)
         take_rounded(call, &used, &run, &g);
 #endif
-    if (!state->is_few)
+    if (!state->is_own)
         ox_gemm_run(&state->plan, &g, 1, place, NULL, ox_gemm_take(call, &used, &state->plan));
     ox_dense_store(call, count, g.c);
     return OX_OK;
