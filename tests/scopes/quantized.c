@@ -123,17 +123,17 @@ static void image_dims(const conv *c, int64_t *x, int64_t *w) {
 }
 
 static void any_way(scope *s) {
-    static const char *const ways[] = {"depth", "direct", "words", "columns"};
-    s->graph.conv = scope_draw(s, 2) ? NULL : ways[scope_draw(s, 4)];
+    static const char *const ways[] = {"depth", "direct", "rows", "words", "columns"};
+    s->graph.conv = scope_draw(s, 2) ? NULL : ways[scope_draw(s, 5)];
 }
 
-/* Scales and zero points are one, or one for each channel. */
-static int add_conv(scope *s, const conv *c) {
+/* Scales and zero points are one, or one for each channel. By a way that is named, weights are constants. */
+static int add_conv(scope *s, const conv *c, const char *way) {
     int64_t x[4], w[4];
     image_dims(c, x, w);
     const ox_dtype left = any_type(s), right = any_type(s);
     const int kind = any_kind(s), rank = 2 + c->spatial, images = give_bytes(s, left, rank, x, any_direct(s)),
-              weights = give_bytes(s, right, rank, w, any_weight(s));
+              weights = give_bytes(s, right, rank, w, way ? SCOPE_CONSTANT : any_weight(s));
     const int64_t channels = w[0], scales = scope_draw(s, 2) ? channels : 1, zeros = scope_draw(s, 3) ? 1 : channels;
     const scope_place place = any_weight(s);
     const int in[] = {images,
@@ -146,20 +146,26 @@ static int add_conv(scope *s, const conv *c) {
                       give_zeros(s, any_type(s), 1, any_weight(s)),
                       give_bias(s, channels, place)};
     any_way(s);
+    if (way)
+        s->graph.conv = way;
     const int out = scope_node_of(s, "QLinearConv", 8 + scope_draw(s, 2), in);
     set_windows(s, c);
     return out;
 }
 
-static void check_conv(scope *s, const conv *c) {
+static void check_conv_by(scope *s, const conv *c, const char *way) {
     for (int isa = 0; isa < s->nisa; isa++)
         if (begin(s, isa))
-            end(s, add_conv(s, c));
+            end(s, add_conv(s, c, way));
+}
+
+static void check_conv(scope *s, const conv *c) {
+    check_conv_by(s, c, NULL);
 }
 
 /* Products of images as they lie: heights of tiles, vectors of columns, groups of k, and blocks of them. */
 static void each_pointwise(scope *s) {
-    static const int64_t outs[] = {1, 2, 3, 5, 6, 7, 12, 13}, ins[] = {1, 3, 7, 8, 9, 16, 25, 31},
+    static const int64_t outs[] = {1, 2, 3, 5, 6, 7, 12, 18}, ins[] = {1, 3, 7, 8, 9, 16, 25, 31},
                          pixels[] = {1, 3, 4, 5, 7, 8, 15, 16, 17, 20, 31, 33};
     for (size_t m = 0; m < sizeof outs / sizeof *outs; m++)
         for (size_t k = 0; k < sizeof ins / sizeof *ins; k++)
@@ -188,10 +194,31 @@ static void each_window(scope *s) {
         {1, 1, 3, 16, 2, {11, 11}, {3, 3}, {2, 2}, {1, 1}, {1, 1}},
         {1, 1, 17, 12, 2, {4, 17}, {1, 3}, {1, 1}, {0, 1}, {1, 1}},
         {1, 1, 40, 8, 2, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}},
+        {3, 2, 8, 17, 2, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {2, 1}},
+        {2, 1, 16, 33, 2, {7, 6}, {3, 2}, {2, 1}, {1, 0}, {1, 1}},
+        {1, 2, 24, 5, 1, {9, 1}, {4, 1}, {1, 1}, {2, 0}, {1, 1}},
     };
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++)
         for (int round = 0; round < 12; round++)
             check_conv(s, &windows[i]);
+}
+
+/* Pixels as rows: tiles of them, vectors of channels, and words of what windows see. */
+static void each_rows(scope *s) {
+    static const int64_t outs[] = {2, 15, 17, 66}, ins[] = {4, 8, 12}, sizes[] = {1, 5, 7, 13};
+    for (size_t m = 0; m < sizeof outs / sizeof *outs; m++)
+        for (size_t k = 0; k < sizeof ins / sizeof *ins; k++)
+            for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+                for (int64_t taps = 1; taps <= 3; taps++) {
+                    conv c = pointwise;
+                    c.images = 1 + (int64_t)(n + k) % 3, c.groups = 1 + (int64_t)(m + k) % 2;
+                    c.in = ins[k], c.out = outs[m], c.spatial = 2;
+                    c.size[0] = sizes[n] + 1, c.size[1] = sizes[n] + 2;
+                    c.kernel[0] = taps, c.kernel[1] = 1 + (taps + 1) % 3;
+                    c.stride[n % 2] += (int64_t)m % 2, c.dilation[0] += n == 2;
+                    c.pad[0] = taps / 2 + (k == 1 && taps > 1), c.pad[1] = c.kernel[1] / 2;
+                    check_conv_by(s, &c, "rows");
+                }
 }
 
 /* One input channel for each group: rows of all widths about those of vectors, which pick what windows see. */
@@ -422,6 +449,7 @@ static void each_latent(scope *s) {
 void scope_quantized(scope *s) {
     each_pointwise(s);
     each_window(s);
+    each_rows(s);
     each_depth(s);
     each_product(s);
     each_network(s);

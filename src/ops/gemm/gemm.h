@@ -127,9 +127,10 @@ typedef struct ox_gemm_plan {
     int64_t rows, columns; /* the most of a block of C */
     bool whole;            /* shares of threads are too small to cut pieces off */
     int64_t taken;         /* rows that a thread takes at a time: panels that no cache keeps are read by blocks */
-    int64_t strip;         /* columns of such a block that are transposed at a time */
-    int64_t chunk;         /* the most columns of B that lie in panels at a time */
-    size_t panel_bytes;    /* the workspace: room for panels, ... */
+    int64_t c_pad;      /* bytes between the rows of a block that is transposed: they do not share places in caches */
+    int64_t strip;      /* columns of such a block that are transposed at a time */
+    int64_t chunk;      /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes; /* the workspace: room for panels, ... */
     size_t stage, a_bytes, c_bytes, back_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
 #endif

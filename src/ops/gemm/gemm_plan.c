@@ -227,7 +227,9 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan_chunks(g, plan);
     plan_block(g, plan);
     plan->a_bytes = (size_t)(plan->rows + (kernel->weave ? kernel->rows : 0)) * (size_t)kernel->a_row;
-    plan->c_bytes = ox_gemm_is_taken(g) ? (size_t)plan->rows * (size_t)plan->columns * c_size : 0;
+    plan->c_pad = plan->transposed ? OX_GEMM_PAD : 0;
+    plan->c_bytes =
+        ox_gemm_is_taken(g) ? (size_t)plan->rows * ((size_t)plan->columns * c_size + (size_t)plan->c_pad) : 0;
     if (plan->transposed)
         plan->back_bytes = (size_t)plan->rows * (size_t)plan->strip * c_size;
     if (g->sides)
@@ -252,8 +254,9 @@ int ox_gemm_panel_copies(const ox_gemm_plan *plan) {
 ox_status ox_gemm_prepare(ox_call *call, const ox_gemm *g, int64_t count, ox_gemm_plan *plan) {
     ox_gemm finished;
     const size_t after = ox_epilogue_scratch(g->after.epilogue);
+    const ox_dtype a = g->left_panels ? g->b.dtype : g->a.dtype, b = g->left_panels ? g->a.dtype : g->b.dtype;
     *plan = (ox_gemm_plan){.loops = call->loops,
-                           .kernel = ox_gemm_kernel_of(call->loops, g->a.dtype, g->b.dtype),
+                           .kernel = ox_gemm_kernel_of(call->loops, a, b),
                            .scratch = after > g->after.scratch ? after : g->after.scratch};
     if (g->m == 0 || g->n == 0 || count == 0) {
         plan->scratch = 0;

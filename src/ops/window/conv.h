@@ -88,6 +88,7 @@ typedef struct ox_conv_direct {
 #if !OX_SMALL
 /* A product with pixels as rows (conv_rows.c). */
 typedef struct ox_conv_rows {
+    bool is_laid;       /* images are laid out with their channels last; else tiles read them where they lie */
     int64_t together;   /* images that are laid out before they are multiplied */
     size_t bytes, each; /* of these images, and of the panels of a group */
     const void *panels;

@@ -5,6 +5,7 @@
 #include "ops/dense.h"
 #include "conv_depth.h"
 #include "conv_integer.h"
+#include "conv_rows.h"
 #include "conv_words.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 enum {
     EXACT_PRODUCTS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
     WORD = 4,                                 /* bytes that are multiplied by one instruction, */
+    WIDE = 64,                                /* bytes of a vector */
     MANY_OUTPUTS = 8,                         /* and outputs of a group for which words of them are gathered once */
     SUM_ROWS = 16                             /* that are gathered together where columns are summed */
 };
@@ -188,6 +190,61 @@ static ox_status prepare_words(ox_call *call, ox_conv *conv, bool *ready) {
     return ox_gemm_prepare(call, &product, conv->images * conv->groups, &conv->plan);
 }
 
+/* ---- Rows of pixels -------------------------------------------------------------------------------------------- */
+
+/* Images are of the other kind of bytes than weights, whose panels need no flipping then. */
+static ox_dtype dtype_of_rows(const ox_call *call, const ox_conv *conv) {
+    return call->in[conv->weights]->dtype == OX_INT8 ? OX_UINT8 : OX_INT8;
+}
+
+static uint8_t flip_of_rows(const ox_call *call, const ox_conv *conv) {
+    return dtype_of_rows(call, conv) != call->in[0]->dtype ? 0x80 : 0;
+}
+
+static const ox_gemm_kernel *kernel_of_rows(const ox_call *call, const ox_conv *conv) {
+    return ox_gemm_kernel_of(call->loops, dtype_of_rows(call, conv), call->in[conv->weights]->dtype);
+}
+
+static bool can_be_rows(const ox_call *call, const ox_conv *conv) {
+    const ox_gemm_kernel *kernel = kernel_of_rows(call, conv);
+    return kernel->group >= WORD && !kernel->shift && ox_conv_rows_can(call, conv, kernel);
+}
+
+/* Measured with AVX-512 (docs/performance.md): images with few pixels leave lanes of columns empty. */
+static ox_status cost_rows(ox_call *call, ox_conv *conv, double *part) {
+    static const ox_conv_steps rows = {1.3, 0.33, 0.17, 0.05, 18}, columns = {0.7, 0.28, 0.25, 0.09, 0};
+    const ox_gemm_kernel *kernel = kernel_of_rows(call, conv);
+    const int64_t unit = kernel->unit, m = conv->out_channels, n = conv->window.out_count;
+    const double words = ceil((double)conv->in_channels * (double)conv->window.taps / (double)kernel->group);
+    *part = INFINITY;
+    if (unit * (int64_t)sizeof(uint32_t) >= WIDE)
+        *part = ox_conv_steps_of(conv, (double)n * words * (double)ox_quotient(m + unit - 1, unit), &rows) /
+                ox_conv_steps_of(conv, (double)m * words * (double)ox_quotient(n + unit - 1, unit), &columns);
+    return OX_OK;
+}
+
+static ox_gemm_columns_fn gather_bytes;
+
+static ox_gemm rows_product(const ox_call *call, const conv_integer *c) {
+    ox_gemm g = byte_product(call, c);
+    g.b.dtype = dtype_of_rows(call, &c->conv);
+    ox_conv_rows_product(&c->conv, gather_bytes, &g);
+    return g;
+}
+
+static ox_status prepare_rows(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    OX_TRY(ox_conv_rows_weights(call, conv, kernel_of_rows(call, conv)));
+    *ready = conv->rows.panels != NULL;
+    if (!*ready)
+        return OX_OK;
+    c->x_shift = !flip_of_rows(call, conv) ? 0 : dtype_of_rows(call, conv) == OX_UINT8 ? 128 : 0U - 128;
+    const ox_gemm product = rows_product(call, c);
+    OX_TRY(keep_ends(call, c));
+    OX_TRY(plan_column_sums(call, c));
+    return ox_conv_rows_plan(call, conv, &product);
+}
+
 /* Whether sums of floats are exact. */
 static bool can_be_wide(const ox_call *call, const ox_conv *conv) {
     (void)call;
@@ -290,6 +347,14 @@ static void lay_words(const ox_gemm *g, const ox_gemm_block *panel, char *stage)
 }
 #endif
 
+#if !OX_SMALL
+/* An ox_gemm_columns_fn. */
+static void gather_bytes(const ox_gemm *g, const ox_gemm_block *to) {
+    const integer_job *job = g->context;
+    ox_conv_rows_gather(g, &job->c->conv, job->fill ^ flip_of_rows(job->call, &job->c->conv), to);
+}
+#endif
+
 /* Makes the sums of a channel its result; `seen` are those of its columns, or NULL. */
 static void finish_row(const integer_job *job, const ox_channel_end *end, int64_t n, const uint32_t *seen, char *row,
                        char *to) {
@@ -361,6 +426,14 @@ static void run_words(const ox_call *call, const ox_conv *conv, size_t *used, co
     job.words = ox_conv_words_take(call, conv, &c->words, used);
     laid.weights = c->words.weights;
     run_product(call, conv, used, &g, &job, &laid);
+}
+
+static void run_rows(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
+    const conv_integer *c = call->state;
+    const integer_job job = begin_job(call, c, used);
+    ox_gemm g = rows_product(call, c);
+    g.context = &job;
+    ox_conv_rows_run(call, conv, used, &g, of, &(ox_conv_rows_extra){sizeof(ox_channel_end), flip_of_rows(call, conv)});
 }
 
 /* ---- Sums of floats ------------------------------------------------------------------------------------------- */
@@ -448,6 +521,10 @@ static const char *algorithm_of_words(const ox_conv *conv) {
     return "product of gathered columns of words, channels first";
 }
 
+static const char *algorithm_of_rows(const ox_conv *conv) {
+    return ox_conv_rows_way.algorithm(conv);
+}
+
 static const char *algorithm_wide(const ox_conv *conv) {
     return ox_conv_direct_way.algorithm(conv);
 }
@@ -499,6 +576,12 @@ static const ox_conv_way depth_way = {.name = "depth",
                                      .cost = cost_wide,
                                      .prepare = prepare_wide,
                                      .run = run_wide},
+                         rows_way = {.name = "rows",
+                                     .algorithm = algorithm_of_rows,
+                                     .can = can_be_rows,
+                                     .cost = cost_rows,
+                                     .prepare = prepare_rows,
+                                     .run = run_rows},
                          words_way = {.name = "words",
                                       .algorithm = algorithm_of_words,
                                       .can = ox_conv_words_can,
@@ -557,6 +640,7 @@ static const ox_conv_way *const ways[] = {
 #else
     &depth_way,
     &wide_way,
+    &rows_way,
     &words_way,
 #endif
 #if OX_WITH_COLUMNS

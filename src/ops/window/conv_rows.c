@@ -1,9 +1,9 @@
 /* conv_rows.c: convolutions as products with pixels as rows: the weights lie in panels that are made once for all
  * sessions, and each pixel is a row of what its window sees, tap by tap with all channels of a tap side by side. The
  * image has its channels last for that, so that a row is gathered in few runs. Devices leave this out. */
+#include "conv_rows.h"
 #include "loops/reduce_loops.h"
 #include "ops/dense.h"
-#include "conv.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,22 +158,21 @@ static const ox_gemm_kernel *kernel_of(const ox_call *call) {
     return ox_gemm_kernel_of(call->loops, dtype, dtype);
 }
 
-static bool can(const ox_call *call, const ox_conv *c) {
-    const ox_gemm_kernel *kernel = kernel_of(call);
+bool ox_conv_rows_can(const ox_call *call, const ox_conv *c, const ox_gemm_kernel *kernel) {
     const ox_tensor *w = call->in[c->weights];
-    return call->store && (call->weights >> c->weights & 1) && kernel->group == 1 &&
-           ox_dtype_compute(w->dtype) == kernel->b && w->rank <= OX_STORE_DIMS && ox_tensor_is_packed(w) &&
-           c->images > 0 && c->window.in_count > 0 && c->window.out_count > 0 && c->window.taps > 0 &&
-           c->in_channels > 0 && c->out_channels > 1;
+    return call->store && (call->weights >> c->weights & 1) &&
+           (c->window.taps == 1 || ox_remainder(c->in_channels, kernel->group) == 0) && w->rank <= OX_STORE_DIMS &&
+           ox_tensor_is_packed(w) && c->images > 0 && c->window.in_count > 0 && c->window.out_count > 0 &&
+           c->window.taps > 0 && c->in_channels > 0 && c->out_channels > 1;
 }
 
-/* Steps that a product takes besides its own, each as long as one for a vector of sums: for an element of the result,
- * of the image, of a gathered matrix, and of the weights, and for a run of gathered elements. */
-typedef struct rows_steps {
-    double result, image, gathered, weights, run;
-} rows_steps;
+static bool can(const ox_call *call, const ox_conv *c) {
+    const ox_gemm_kernel *kernel = kernel_of(call);
+    return kernel->group == 1 && ox_dtype_compute(call->in[c->weights]->dtype) == kernel->b &&
+           ox_conv_rows_can(call, c, kernel);
+}
 
-static double steps_of(const ox_conv *c, double products, const rows_steps *each) {
+double ox_conv_steps_of(const ox_conv *c, double products, const ox_conv_steps *each) {
     const double k = (double)c->in_channels * (double)c->window.taps, m = (double)c->out_channels,
                  n = (double)c->window.out_count, image = (double)c->in_channels * (double)c->window.in_count;
     const int64_t last = c->window.spatial - 1,
@@ -185,16 +184,16 @@ static double steps_of(const ox_conv *c, double products, const rows_steps *each
 /* Measured, on processors with AVX2 and AVX-512: docs/performance.md has the layers. A step with wide vectors takes
  * longer. An image that tiles read where it lies takes none. `seen` of the products of rows are computed. */
 static double cost_of(const ox_conv *c, const ox_gemm_kernel *kernel, double seen, const ox_gemm *as_columns) {
-    static const rows_steps rows[] = {{7, 1.5, 1.6, 0, 16}, {1.2, 0.33, 0.1, 0, 2}},
-                            columns[] = {{4, 3, 5, 1.3, 0}, {0.45, 0.3, 0.6, 0.6, 0}};
+    static const ox_conv_steps rows[] = {{7, 1.5, 1.6, 0, 16}, {1.2, 0.33, 0.1, 0, 2}},
+                               columns[] = {{4, 3, 5, 1.3, 0}, {0.45, 0.3, 0.6, 0.6, 0}};
     const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
     const bool wide = unit * (int64_t)ox_dtype_size(kernel->b) >= WIDE;
     const double k = (double)c->in_channels * (double)c->window.taps;
-    rows_steps of_columns = columns[wide];
+    ox_conv_steps of_columns = columns[wide];
     if (ox_gemm_reads_in_place(kernel, as_columns))
         of_columns.image = 0;
-    return steps_of(c, seen * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) /
-           steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &of_columns);
+    return ox_conv_steps_of(c, seen * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) /
+           ox_conv_steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &of_columns);
 }
 
 /* Finds out what tiles leave out, too. */
@@ -208,19 +207,28 @@ static ox_status cost(ox_call *call, ox_conv *c, double *part) {
 
 static ox_gemm rows_product(const ox_call *call, const ox_conv *c, const void *bias);
 
-static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
+ox_status ox_conv_rows_weights(ox_call *call, ox_conv *c, const ox_gemm_kernel *kernel) {
+    c->rows.is_laid = !c->pointwise || kernel->group > 1; /* other tiles read it where it lies */
+    return find_panels(call, c, kernel);
+}
+
+ox_status ox_conv_rows_plan(ox_call *call, ox_conv *c, const ox_gemm *g) {
     ox_conv_rows *r = &c->rows;
-    OX_TRY(find_panels(call, c, kernel_of(call)));
-    *ready = r->panels != NULL;
-    if (!*ready)
-        return OX_OK;
-    const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(kernel_of(call)->b);
-    r->together = c->pointwise ? c->images : ox_least(c->images, ox_quotient(TOGETHER, image) + 1);
-    r->bytes = c->pointwise ? 0 : (size_t)(r->together * image);
+    const int64_t image = channels_of(c) * c->window.in_count * (int64_t)ox_dtype_size(g->b.dtype);
+    r->together = r->is_laid ? ox_least(c->images, ox_quotient(TOGETHER, image) + 1) : c->images;
+    r->bytes = r->is_laid ? (size_t)(r->together * image) : 0;
     r->pool = ox_pool_for(call->pool, (double)image);
     OX_TRY(ox_workspace_add(call, 1, r->bytes));
+    return ox_gemm_prepare(call, g, r->together * c->groups, &c->plan);
+}
+
+static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
+    OX_TRY(ox_conv_rows_weights(call, c, kernel_of(call)));
+    *ready = c->rows.panels != NULL;
+    if (!*ready)
+        return OX_OK;
     const ox_gemm product = rows_product(call, c, NULL);
-    return ox_gemm_prepare(call, &product, r->together * c->groups, &c->plan);
+    return ox_conv_rows_plan(call, c, &product);
 }
 
 /* ---- Images ------------------------------------------------------------------------------------------------- */
@@ -228,9 +236,15 @@ static ox_status prepare(ox_call *call, ox_conv *c, bool *ready) {
 typedef struct image_job {
     const ox_conv *conv;
     int64_t width, images;
+    uint8_t flip; /* of each byte */
     const char *from;
     char *to;
 } image_job;
+
+static void flip_bytes(int64_t count, uint8_t flip, uint8_t *bytes) {
+    for (int64_t i = 0; i < count; i++)
+        bytes[i] ^= flip;
+}
 
 /* Some pixels of some images, with their channels last. */
 static void image_part(void *context, int part, int parts) {
@@ -243,9 +257,12 @@ static void image_part(void *context, int part, int parts) {
         const int64_t image = ox_quotient(at, steps), first = (at - image * steps) * STEP;
         next = ox_least(end, (image + 1) * steps);
         const int64_t count = ox_least((next - at) * STEP, pixels - first), start = image * channels * pixels;
-        ox_gemm_loops(&c->plan)->transpose((size_t)job->width)(
-            channels, count, job->to + (start + first * channels) * job->width, channels * job->width,
-            job->from + (start + first) * job->width, pixels * job->width, 0);
+        char *to = job->to + (start + first * channels) * job->width;
+        ox_gemm_loops(&c->plan)->transpose((size_t)job->width)(channels, count, to, channels * job->width,
+                                                               job->from + (start + first) * job->width,
+                                                               pixels * job->width, 0);
+        if (job->flip)
+            flip_bytes(count * channels * job->width, job->flip, (uint8_t *)to);
     }
 }
 
@@ -255,6 +272,7 @@ static void image_part(void *context, int part, int parts) {
 typedef struct row_run {
     const ox_conv *conv;
     const char *image; /* the first channel of the group */
+    int fill;          /* the bytes of padding */
     int64_t width, first, count;
     int64_t tap[OX_WINDOW_DIMS];
 } row_run;
@@ -278,11 +296,11 @@ static void copy_clipped(const row_run *run, const char *line, int64_t x, char *
     const int64_t width = run->width, channels = c->in_channels, end = run->first + run->count,
                   last = (c->window.in[c->window.spatial - 1] - x) * channels;
     const int64_t from = ox_least(end, ox_most(run->first, -x * channels)), until = ox_most(from, ox_least(end, last));
-    memset(to, 0, (size_t)((from - run->first) * width));
+    memset(to, run->fill, (size_t)((from - run->first) * width));
     if (until > from)
         memcpy(to + (from - run->first) * width, line + (x * channels_of(c) + from) * width,
                (size_t)((until - from) * width));
-    memset(to + (until - run->first) * width, 0, (size_t)((end - until) * width));
+    memset(to + (until - run->first) * width, run->fill, (size_t)((end - until) * width));
 }
 
 /* Windows side by side in a line of results: those inside the image see their runs whole. */
@@ -300,7 +318,7 @@ static void copy_line(const row_run *run, const char *line, int64_t x, int64_t w
     for (int64_t i = 0; i < windows; i++) {
         char *at = to + i * to_row;
         if (!line) {
-            memset(at, 0, (size_t)(run->count * run->width));
+            memset(at, run->fill, (size_t)(run->count * run->width));
         } else if (i == first && end > first) {
             const int64_t step = stride * channels_of(c) * run->width;
             ox_gemm_loops(&c->plan)->gemm_copy(end - first, (size_t)(run->count * run->width), at, to_row,
@@ -313,13 +331,19 @@ static void copy_line(const row_run *run, const char *line, int64_t x, int64_t w
     }
 }
 
-/* An ox_gemm_columns_fn. */
-static void gather_rows(const ox_gemm *g, const ox_gemm_block *to) {
-    const ox_conv *c = g->context;
+/* Zeros behind the last element along k, up to a whole group. */
+static void fill_group(const ox_gemm *g, const ox_conv *c, const ox_gemm_block *to) {
+    const int64_t group = c->plan.kernel->group, odd = ox_remainder(to->rows, group),
+                  width = (int64_t)ox_dtype_size(g->b.dtype);
+    for (int64_t i = 0; odd && i < to->columns; i++)
+        memset(to->data + i * to->data_row + to->rows * width, 0, (size_t)((group - odd) * width));
+}
+
+void ox_conv_rows_gather(const ox_gemm *g, const ox_conv *c, int fill, const ox_gemm_block *to) {
     const ox_window *w = &c->window;
     const int last = w->spatial - 1;
     const int64_t taps = joins_taps(c) ? w->kernel[last] : 1, length = taps * c->in_channels, end = to->row + to->rows;
-    row_run run = {c, g->b.data, (int64_t)ox_dtype_size(g->b.dtype), 0, 0, {0}};
+    row_run run = {c, g->b.data, fill, (int64_t)ox_dtype_size(g->b.dtype), 0, 0, {0}};
     for (int64_t k = to->row; k < end; k += run.count) {
         const int64_t number = ox_quotient(k, length);
         int64_t index[OX_WINDOW_DIMS], count;
@@ -336,25 +360,38 @@ static void gather_rows(const ox_gemm *g, const ox_gemm_block *to) {
             ox_index_next(last, w->out, index);
         }
     }
+    fill_group(g, c, to);
+}
+
+/* An ox_gemm_columns_fn. */
+static void gather_rows(const ox_gemm *g, const ox_gemm_block *to) {
+    ox_conv_rows_gather(g, g->context, 0, to);
 }
 
 /* ---- Run ---------------------------------------------------------------------------------------------------- */
 
-/* A product with its weights in panels, and rows of pixels. */
+void ox_conv_rows_product(const ox_conv *c, ox_gemm_columns_fn *gather, ox_gemm *g) {
+    g->left_panels = c->rows.panels;
+    g->gather = c->pointwise ? NULL : gather;
+    g->panel = NULL;
+    if (c->pointwise && c->rows.is_laid) {
+        g->b.row = (int64_t)ox_dtype_size(g->b.dtype);
+        g->b.col = channels_of(c) * g->b.row;
+    }
+}
+
 static ox_gemm rows_product(const ox_call *call, const ox_conv *c, const void *bias) {
     ox_gemm g = ox_conv_float_product(call, c, bias);
-    g.left_panels = c->rows.panels;
-    g.gather = c->pointwise ? NULL : gather_rows;
+    ox_conv_rows_product(c, gather_rows, &g);
     g.seen = c->rows.seen ? find_seen : NULL;
-    g.panel = NULL;
     return g;
 }
 
 /* Where operands are. */
 typedef struct rows_places {
     const ox_conv *conv;
-    const char *x, *bias;
-    int64_t width;
+    const char *x, *extra;
+    int64_t width, extra_size;
 } rows_places;
 
 /* An ox_gemm_place_fn: a product for each image and group. */
@@ -365,32 +402,37 @@ static void place(const void *places, int64_t i, ox_gemm *g) {
     OX_ASSERT(group >= 0 && group < c->groups && image >= 0 && image < c->images);
     OX_ASSERT(ox_is_aligned(c->rows.panels) && c->rows.each % OX_ALIGN == 0);
     const int64_t before = image * channels_of(c) * c->window.in_count,
-                  channels = group * c->in_channels * (c->pointwise ? c->window.in_count : 1);
+                  channels = group * c->in_channels * (c->rows.is_laid ? 1 : c->window.in_count);
     g->b.data = p->x + (before + channels) * p->width;
     g->left_panels = (const char *)c->rows.panels + (size_t)group * c->rows.each;
-    g->extra = p->bias ? p->bias + group * c->out_channels * p->width : NULL;
+    g->extra = p->extra ? p->extra + group * c->out_channels * p->extra_size : NULL;
 }
 
-static void run(const ox_call *call, const ox_conv *c, size_t *used, const ox_conv_operands *of) {
+void ox_conv_rows_run(const ox_call *call, const ox_conv *c, size_t *used, ox_gemm *g, const ox_conv_operands *of,
+                      const ox_conv_rows_extra *extra) {
     const ox_conv_rows *r = &c->rows;
-    ox_gemm g = rows_product(call, c, of->bias);
-    const int64_t width = (int64_t)ox_dtype_size(g.b.dtype), image = channels_of(c) * c->window.in_count;
+    const int64_t width = (int64_t)ox_dtype_size(g->b.dtype), image = channels_of(c) * c->window.in_count;
     char *images = ox_workspace_take(call, used, 1, r->bytes), *workspace = ox_gemm_take(call, used, &c->plan);
-    rows_places places = {c, of->x, of->bias, width};
+    rows_places places = {c, of->x, of->bias, width, extra->size};
     for (int64_t i = 0; i < c->images; i += r->together) {
         const int64_t count = ox_least(r->together, c->images - i), channels = i * c->groups * c->out_channels;
         const char *from = (const char *)of->x + i * image * width;
         places.x = from;
-        if (!c->pointwise) {
+        if (r->is_laid) {
             ox_pool_run_pieces(r->pool, (double)(count * image * width), image_part,
-                               &(image_job){c, width, count, from, images});
+                               &(image_job){c, width, count, extra->flip, from, images});
             places.x = images;
         }
         OX_ASSERT(count > 0);
-        g.start = channels * c->window.out_count;
-        g.c = of->to ? (char *)of->to + channels * g.c_row : NULL;
-        ox_gemm_run(&c->plan, &g, count * c->groups, place, &places, workspace);
+        g->start = channels * c->window.out_count;
+        g->c = of->to ? (char *)of->to + channels * g->c_row : NULL;
+        ox_gemm_run(&c->plan, g, count * c->groups, place, &places, workspace);
     }
+}
+
+static void run(const ox_call *call, const ox_conv *c, size_t *used, const ox_conv_operands *of) {
+    ox_gemm g = rows_product(call, c, of->bias);
+    ox_conv_rows_run(call, c, used, &g, of, &(ox_conv_rows_extra){.size = (int64_t)ox_dtype_size(g.b.dtype)});
 }
 
 /* ---- The way ------------------------------------------------------------------------------------------------ */
