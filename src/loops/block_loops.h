@@ -62,6 +62,14 @@ typedef void ox_block_widen_fn(const ox_block_columns *from, int64_t count, char
 /* Widens packed zero points of a row. */
 typedef void ox_block_zeros_fn(int bits, int64_t count, const uint8_t *packed, float *to);
 
+/* A tile of `count` rows of A, and a panel of which the first `columns` lanes are wanted. */
+typedef struct ox_block_tile {
+    const ox_block_row *row;
+    int count;
+    const char *a, *panel;
+    int64_t columns;
+} ox_block_tile;
+
 /* Tiles: rows of A as bytes times a panel of `lanes` rows of weights, which are unpacked once for all rows of A. Rows
  * of A are laid out by tiles of OX_BLOCK_TILE, and the rest by tiles of smaller powers of two. */
 typedef struct ox_block_tiles {
@@ -75,10 +83,8 @@ typedef struct ox_block_tiles {
     /* Writes at most `lanes` rows of weights as lanes of a panel. */
     void (*unpack)(const ox_block_columns *from, char *panel);
 
-    /* Products of a tile of `count` rows with the first `columns` lanes of a panel: rows of C are to_row bytes apart.
-     */
-    void (*multiply)(const ox_block_row *row, int count, const char *tile, const char *panel, int64_t columns, char *to,
-                     int64_t to_row);
+    /* Writes the products; rows of C are to_row bytes apart. */
+    void (*multiply)(const ox_block_tile *tile, char *to, int64_t to_row);
 } ox_block_tiles;
 
 typedef struct ox_block_loops {

@@ -155,29 +155,28 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
     }
 }
 
-#define MULTIPLY(count)                                                                                                \
-    static void multiply_##count(const ox_block_row *row, const char *a, const char *panel, int64_t columns, char *to, \
-                                 int64_t to_row) {                                                                     \
+#define MULTIPLY(rows)                                                                                                 \
+    static void multiply_##rows(const ox_block_tile *t, char *to, int64_t to_row) {                                    \
         ox_floats totals[OX_BLOCK_TILE] = {{0}};                                                                       \
-        multiply_rows(count, row, a, panel, totals);                                                                   \
-        for (int i = 0; i < (count); i++)                                                                              \
-            if (columns == LANES)                                                                                      \
+        multiply_rows(rows, t->row, t->a, t->panel, totals);                                                           \
+        for (int i = 0; i < (rows); i++)                                                                               \
+            if (t->columns == LANES)                                                                                   \
                 OX_AT(loose_floats, to + i * to_row) = totals[i];                                                      \
             else                                                                                                       \
-                memcpy(to + i * to_row, &totals[i], (size_t)columns * sizeof(float));                                  \
+                memcpy(to + i * to_row, &totals[i], (size_t)t->columns * sizeof(float));                               \
     }
 MULTIPLY(1)
 MULTIPLY(2)
 MULTIPLY(4)
 MULTIPLY(8)
 
-static void multiply(const ox_block_row *row, int count, const char *tile, const char *panel, int64_t columns, char *to,
-                     int64_t to_row) {
-    OX_ASSERT(columns > 0 && columns <= LANES && row->block % CHUNK == 0);
-    (count == 8   ? multiply_8
-     : count == 4 ? multiply_4
-     : count == 2 ? multiply_2
-                  : multiply_1)(row, tile, panel, columns, to, to_row);
+static void multiply(const ox_block_tile *t, char *to, int64_t to_row) {
+    OX_ASSERT(t->columns > 0 && t->columns <= LANES && t->row->block % CHUNK == 0);
+    OX_ASSERT(t->count == 1 || t->count == 2 || t->count == 4 || t->count == OX_BLOCK_TILE);
+    (t->count == OX_BLOCK_TILE ? multiply_8
+     : t->count == 4           ? multiply_4
+     : t->count == 2           ? multiply_2
+                               : multiply_1)(t, to, to_row);
 }
 
 extern const ox_block_tiles OX_JOIN(ox_block_tiles, OX_DOT_ISA);

@@ -127,13 +127,18 @@ typedef struct ox_gemm_plan {
     int64_t rows, columns; /* the most of a block of C */
     bool whole;            /* shares of threads are too small to cut pieces off */
     int64_t taken;         /* rows that a thread takes at a time: panels that no cache keeps are read by blocks */
-    int64_t c_pad;      /* bytes between the rows of a block that is transposed: they do not share places in caches */
-    int64_t strip;      /* columns of such a block that are transposed at a time */
-    int64_t chunk;      /* the most columns of B that lie in panels at a time */
-    size_t panel_bytes; /* the workspace: room for panels, ... */
+    int64_t strip;         /* columns of such a block that are transposed at a time */
+    int64_t chunk;         /* the most columns of B that lie in panels at a time */
+    size_t panel_bytes;    /* the workspace: room for panels, ... */
     size_t stage, a_bytes, c_bytes, back_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
 #endif
+
+/* Bytes between the rows of a block of C beyond its columns: those of one that is transposed share no places in a
+ * cache. */
+static inline int64_t ox_gemm_block_pad(const ox_gemm_plan *plan) {
+    return plan->transposed ? OX_GEMM_PAD : 0;
+}
 
 /* The loops of a plan; devices have one kind. */
 static inline const ox_loops *ox_gemm_loops(const ox_gemm_plan *plan) {

@@ -227,9 +227,8 @@ static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan
     plan_chunks(g, plan);
     plan_block(g, plan);
     plan->a_bytes = (size_t)(plan->rows + (kernel->weave ? kernel->rows : 0)) * (size_t)kernel->a_row;
-    plan->c_pad = plan->transposed ? OX_GEMM_PAD : 0;
-    plan->c_bytes =
-        ox_gemm_is_taken(g) ? (size_t)plan->rows * ((size_t)plan->columns * c_size + (size_t)plan->c_pad) : 0;
+    if (ox_gemm_is_taken(g))
+        plan->c_bytes = (size_t)plan->rows * ((size_t)plan->columns * c_size + (size_t)ox_gemm_block_pad(plan));
     if (plan->transposed)
         plan->back_bytes = (size_t)plan->rows * (size_t)plan->strip * c_size;
     if (g->sides)

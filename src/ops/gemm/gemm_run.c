@@ -432,7 +432,7 @@ static void compute_block(const gemm_job *job, const gemm_room *room, ox_gemm_bl
     OX_ASSERT(block->column >= job->column && block->column + block->columns <= job->column + job->columns);
     OX_ASSERT(taken || g->c);
     block->data = taken ? room->c : (char *)g->c + block->row * g->c_row + block->column * size;
-    block->data_row = taken ? block_width(job, block) * size + job->plan->c_pad : g->c_row;
+    block->data_row = taken ? block_width(job, block) * size + ox_gemm_block_pad(job->plan) : g->c_row;
     block->scratch = room->scratch;
     for (int64_t i = 0; i < block->rows && !g->k; i++)
         memset(block->data + i * block->data_row, 0, (size_t)(block->columns * size));

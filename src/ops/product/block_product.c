@@ -272,13 +272,15 @@ static void compute_tiles(const product_job *job, const thread_room *room, const
     const ox_block_product *product = job->product;
     const ox_block_tiles *tiles = product->tiles;
     const int64_t size = (int64_t)tiles->size(&product->row), width = sizeof(float);
-    int count;
-    for (int64_t i = 0; i < block->rows; i += count) {
-        count = tile_at(block->row + i, job->g->m);
-        const char *tile = job->a + (block->row + i) * product->laid, *panel = room->panels;
-        for (int64_t n = 0; n < block->columns; n += tiles->lanes, panel += size)
-            tiles->multiply(&product->row, count, tile, panel, ox_least(tiles->lanes, block->columns - n),
-                            block->data + i * block->data_row + n * width, block->data_row);
+    ox_block_tile tile = {.row = &product->row};
+    for (int64_t i = 0; i < block->rows; i += tile.count) {
+        tile.count = tile_at(block->row + i, job->g->m);
+        tile.a = job->a + (block->row + i) * product->laid;
+        tile.panel = room->panels;
+        for (int64_t n = 0; n < block->columns; n += tiles->lanes, tile.panel += size) {
+            tile.columns = ox_least(tiles->lanes, block->columns - n);
+            tiles->multiply(&tile, block->data + i * block->data_row + n * width, block->data_row);
+        }
     }
     for (int64_t i = 0; i < block->rows; i++)
         if (!job->as_bytes[block->row + i])
