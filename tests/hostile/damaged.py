@@ -25,6 +25,7 @@ DRAWN = ["twins", "heads", "experts", "fused", "nbits", "caches", "attentions", 
          "recurrent", "transposed", "suppressions", "quantized", "signals", "deforms", "integer_convs", "lines", "maps",
          "norms", "pools", "casts", "einsums", "sequences", "chances", "views", "convs", "shrinks"]
 DAMAGES = 8  # of each model
+LEFT_OUT = 6  # times that it lacks one or two of a node's inputs
 TYPES = [1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 13, 16]
 MOST_BYTES = 1 << 20
 
@@ -233,6 +234,18 @@ def bytes_of(tensor):
     return (tensor.raw * (size // max(1, len(tensor.raw)) + 1))[:size].ljust(size, b"\1")
 
 
+def damaged(rng, model, given):
+    for _ in range(rng.choice([1, 1, 2])):
+        damage(rng, model, given)
+
+
+def lacking(rng, model, given):
+    """The same without one or two of the inputs of a node, which may have to be there."""
+    node = rng.choice([n for n in model.graph.node if n.input] or [None])
+    for _ in range(rng.choice([1, 2]) if node else 0):
+        node.input[rng.randrange(len(node.input))] = ""
+
+
 def attempt(number, options, counts):
     seed = options.seed * 1000003 + number
     rng = random.Random(seed)
@@ -240,14 +253,13 @@ def attempt(number, options, counts):
     drawn = draw_own(seed) if name == "own" else draw(name, seed % 2**32)
     if not drawn:
         return None
-    for turn in range(DAMAGES):
+    for turn, change in enumerate([damaged] * DAMAGES + [lacking] * LEFT_OUT):
         model = onnx.load_from_string(drawn[0])
         given = {k: Given(t.dtype, t.dims, t.raw) for k, t in drawn[1].items()}
-        for _ in range(rng.choice([1, 1, 2])):
-            damage(rng, model, given)
+        change(rng, model, given)
         if any(tensor.size() > MOST_BYTES for tensor in given.values()):
             continue
-        what = f"{name}: {' '.join(n.op_type for n in model.graph.node)[:80]}, damage {turn}"
+        what = f"{name}: {' '.join(n.op_type for n in model.graph.node)[:80]}, {change.__name__}, turn {turn}"
         start = time.process_time()
         try:
             inputs = [(given[k].dtype, given[k].dims, bytes_of(given[k])) for k in sorted(given)]

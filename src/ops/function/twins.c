@@ -213,6 +213,8 @@ ox_status ox_infer_quantized_embed_norm(ox_call *call) {
     for (int i = 0; i < 4; i++)
         if (ox_call_given(call, segments[i]) != segmented)
             return ox_call_fail(call, OX_ERROR_MODEL, "inputs 1, 4, 10 and 15, the segments, must be given together");
+    if (!ox_call_given(call, IDS))
+        return ox_call_fail(call, OX_ERROR_MODEL, "input %d must be given", IDS);
     for (int k = 0; k < 5; k++)
         for (int part = 0; part < 3 && (k != 2 || segmented); part++)
             if (!ox_call_given(call, (const int[]){TABLES, SCALES, ZEROS}[part] + k))
