@@ -28,6 +28,7 @@ typedef struct ox_depth_tile {
     int64_t inside, wide, flip; /* rows and columns that are laid out, and bits of each byte that are turned */
     uint8_t *room;              /* what windows see, ... */
     uint8_t *place;             /* ... and where in it the image goes */
+    int64_t room_step;          /* bytes to a second such room, for the next channel; 0 if there is none */
     int64_t pitch;              /* bytes between its rows, a multiple of 4 */
     int64_t rows, columns, high, stride, dilation; /* of windows; `high` and `stride` are the two strides */
     int64_t words;

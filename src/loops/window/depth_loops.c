@@ -22,19 +22,26 @@ enum {
     USUAL_WORDS = OX_DOT_VALUES == 4 ? 3 : 2 * 3 /* of a kernel of 3x3 */
 };
 
-/* Rows of a vector, and lanes of each: several rows where these are short. */
+/* Rows of a vector, and lanes of each: several rows where these are short; and where in what they see the vectors begin
+ * that are summed together, and the last ones of those, of which some may be more than there are rows. */
 typedef struct shape {
     int64_t rows, wide;
     ox_picker picker;
+    int64_t whole[VECTORS], last[VECTORS];
 } shape;
 
 static shape shape_of(const ox_depth_tile *t) {
     const int64_t from_row = t->high * t->pitch / 4;
-    shape s = {1, LANES, {{0}, {0}}};
+    shape s = {.rows = 1, .wide = LANES};
     while (s.wide > 4 && t->columns <= s.wide / 2 &&
            (2 * s.rows - 1) * from_row + (s.wide / 8 - 1) * t->stride + 4 <= LANES)
         s.rows *= 2, s.wide /= 2;
     s.picker = ox_picker_of(s.wide, from_row, t->stride, t->dilation);
+    const int64_t step = s.rows * t->high * t->pitch, left = (t->rows - 1) % (VECTORS * s.rows) + 1;
+    for (int v = 0; v < VECTORS; v++) {
+        s.whole[v] = v * step;
+        s.last[v] = v * s.rows < left ? v * step : 0;
+    }
     return s;
 }
 
@@ -123,16 +130,13 @@ static inline void store_short(const ox_depth_tile *t, const shape *s, uint8_t *
 /* Rows of fewer columns than lanes. */
 OX_INLINED void run_short(const bool is_usual, const ox_depth_tile *t, const shape *s, const taps *k,
                           const channel_end *end, uint8_t *to) {
-    const int64_t step = s->rows * t->high * t->pitch, all = t->rows * t->columns;
+    const int64_t step = VECTORS * s->rows * t->high * t->pitch, all = t->rows * t->columns;
     const uint8_t *line = t->room;
-    for (int64_t left = t->rows; left > 0;) {
+    for (int64_t left = t->rows; left > 0; line += step) {
         ox_dot_lanes sums[VECTORS], bytes[2];
-        int64_t from[VECTORS];
-        for (int v = 0; v < VECTORS; v++)
-            from[v] = v * s->rows < left ? v * step : 0;
-        sum_words(is_usual, k, line, from, sums);
+        sum_words(is_usual, k, line, left > VECTORS * s->rows ? s->whole : s->last, sums);
         finish(end, sums, bytes);
-        for (int v = 0; v < VECTORS && left > 0; v++, left -= s->rows, line += step) {
+        for (int v = 0; v < VECTORS && left > 0; v++, left -= s->rows) {
             uint8_t *at = to + (t->rows - left) * t->columns;
             const int64_t rows = LESS_OF(s->rows, left);
             store_short(t, s, at, rows, to + all, (const void *)((const char *)bytes + v * LANES));
@@ -208,8 +212,7 @@ OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const s
 }
 
 /* The rows of a channel, in their places between the padding. */
-static void lay(const ox_depth_tile *t, const uint8_t *image) {
-    uint8_t *to = t->place;
+static void lay(const ox_depth_tile *t, const uint8_t *image, uint8_t *to) {
     if (!t->flip)
         ox_copy_rows(t->inside, (char *)to, t->pitch, (const char *)image, t->wide, t->wide);
     else
@@ -222,17 +225,24 @@ static void run(const ox_depth_tile *t) {
     const shape s = shape_of(t);
     const layout l = t->columns >= LANES ? layout_of(t) : (layout){0};
     const strips all = strips_of(t);
+    ox_depth_tile now = *t;
     const uint8_t *image = t->image;
-    int64_t shared = t->shared;
-    for (int64_t i = 0; i < t->channels; i++, shared++) {
-        if (shared == t->sharing)
+    int64_t shared = t->shared, turn = 1;
+    lay(t, image, t->place);
+    for (int64_t i = 0; i < t->channels; i++) {
+        now.room = t->room + (turn ^ 1) * t->room_step;
+        if (++shared == t->sharing && i + 1 < t->channels) {
             image += t->image_step, shared = 0;
-        if (shared == 0 || i == 0)
-            lay(t, image);
+            if (t->room_step)
+                lay(t, image, t->place + turn * t->room_step);
+            turn ^= 1;
+        }
         if (t->words == USUAL_WORDS)
-            run_channel(true, t, &s, &l, &all, i);
+            run_channel(true, &now, &s, &l, &all, i);
         else
-            run_channel(false, t, &s, &l, &all, i);
+            run_channel(false, &now, &s, &l, &all, i);
+        if (shared == 0 && !t->room_step && i + 1 < t->channels)
+            lay(t, image, t->place);
     }
 }
 

@@ -12,7 +12,9 @@ enum {
     SIDE = 1 << 15,     /* of images and kernels */
     SIGN = 0x80,
     WORD = 4,
-    TOGETHER = 64 /* channels of one call */
+    TWICE = 4 << 10, /* bytes of a room so small that the next channel is laid out while one is summed: what was just
+                      * stored in parts is read late as a whole */
+    TOGETHER = 64    /* channels of one call */
 };
 
 /* Images of two dimensions; those of one have a single row. */
@@ -119,6 +121,8 @@ ox_status ox_conv_depth_prepare(ox_call *call, const ox_conv *c, const ox_tensor
     while (d->rows < p.out[0] && rows_seen(&p, d->rows + 1) * d->pitch <= LARGEST)
         d->rows++;
     d->room = ox_aligned((size_t)(rows_seen(&p, d->rows) * d->pitch) + OX_DEPTH_MARGIN);
+    d->room_step = d->room <= TWICE ? (int64_t)d->room : 0;
+    d->room += (size_t)d->room_step;
     OX_TRY(lay_out(call, c, zeros, &p, d));
     d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)d->words);
     return ox_workspace_add(call, ox_pool_parts(d->pool), ox_pool_room(ox_pool_parts(d->pool), d->room));
@@ -169,6 +173,7 @@ static void run_channels(const depth_job *job, const band *b, int64_t first, int
         .flip = job->call->in[0]->dtype == OX_INT8 ? SIGN : 0,
         .room = room,
         .place = room + b->above * d->pitch + p->pad[1],
+        .room_step = d->room_step,
         .pitch = d->pitch,
         .rows = b->rows,
         .columns = p->out[1],

@@ -14,6 +14,7 @@ typedef struct ox_conv_depth {
     const int64_t *offsets;  /* and what they see */
     int64_t pitch, rows;     /* bytes of a row that is laid out, and rows of results that are computed of what is */
     size_t room;             /* bytes of that; each thread has its own */
+    int64_t room_step;       /* bytes from one of two such rooms in it to the other; 0: there is one */
 } ox_conv_depth;
 
 /* What a run knows of its bytes. */
