@@ -17,6 +17,14 @@ typedef struct ox_channel_end {
     uint32_t more, zero;
 } ox_channel_end;
 
+/* Where rows of a channel are laid out. */
+typedef struct ox_depth_room {
+    uint8_t *start; /* what windows see, ... */
+    uint8_t *place; /* ... and where in it the image goes */
+    int64_t pitch;  /* bytes between its rows, a multiple of 4 */
+    int64_t step;   /* bytes to a second such room, for the next channel; 0 if there is none */
+} ox_depth_room;
+
 /* Windows of some rows of results of some channels. The rows of the image that these see are laid out, a channel at a
  * time, as unsigned bytes between padding that is there. A row of the kernel is cut into words of as many taps as a
  * word has, with zeros behind the last. */
@@ -26,10 +34,7 @@ typedef struct ox_depth_tile {
     const uint8_t *image;       /* the first row that is laid out of the first channel; packed rows */
     int64_t image_step;         /* bytes to the next channel */
     int64_t inside, wide, flip; /* rows and columns that are laid out, and bits of each byte that are turned */
-    uint8_t *room;              /* what windows see, ... */
-    uint8_t *place;             /* ... and where in it the image goes */
-    int64_t room_step;          /* bytes to a second such room, for the next channel; 0 if there is none */
-    int64_t pitch;              /* bytes between its rows, a multiple of 4 */
+    ox_depth_room room;
     int64_t rows, columns, high, stride, dilation; /* of windows; `high` and `stride` are the two strides */
     int64_t words;
     const int64_t *offsets;    /* of the first tap of each word, in bytes, */

@@ -31,13 +31,13 @@ typedef struct shape {
 } shape;
 
 static shape shape_of(const ox_depth_tile *t) {
-    const int64_t from_row = t->high * t->pitch / 4;
+    const int64_t from_row = t->high * t->room.pitch / 4;
     shape s = {.rows = 1, .wide = LANES};
     while (s.wide > 4 && t->columns <= s.wide / 2 &&
            (2 * s.rows - 1) * from_row + (s.wide / 8 - 1) * t->stride + 4 <= LANES)
         s.rows *= 2, s.wide /= 2;
     s.picker = ox_picker_of(s.wide, from_row, t->stride, t->dilation);
-    const int64_t step = s.rows * t->high * t->pitch, left = (t->rows - 1) % (VECTORS * s.rows) + 1;
+    const int64_t step = s.rows * t->high * t->room.pitch, left = (t->rows - 1) % (VECTORS * s.rows) + 1;
     for (int v = 0; v < VECTORS; v++) {
         s.whole[v] = v * step;
         s.last[v] = v * s.rows < left ? v * step : 0;
@@ -71,7 +71,7 @@ static layout layout_of(const ox_depth_tile *t) {
     for (int64_t last = l.rows * each; l.count < last || l.count % VECTORS; l.count++) {
         const int64_t at = LESS_OF(l.count, last - 1), row = at / each;
         const int64_t column = LESS_OF(l.whole + at % each * LANES, columns - LANES);
-        l.behind.from[l.count] = row * t->high * t->pitch + column * t->stride;
+        l.behind.from[l.count] = row * t->high * t->room.pitch + column * t->stride;
         l.behind.to[l.count] = row * columns + column;
     }
     return l;
@@ -130,8 +130,8 @@ static inline void store_short(const ox_depth_tile *t, const shape *s, uint8_t *
 /* Rows of fewer columns than lanes. */
 OX_INLINED void run_short(const bool is_usual, const ox_depth_tile *t, const shape *s, const taps *k,
                           const channel_end *end, uint8_t *to) {
-    const int64_t step = VECTORS * s->rows * t->high * t->pitch, all = t->rows * t->columns;
-    const uint8_t *line = t->room;
+    const int64_t step = VECTORS * s->rows * t->high * t->room.pitch, all = t->rows * t->columns;
+    const uint8_t *line = t->room.start;
     for (int64_t left = t->rows; left > 0; line += step) {
         ox_dot_lanes sums[VECTORS], bytes[2];
         sum_words(is_usual, k, line, left > VECTORS * s->rows ? s->whole : s->last, sums);
@@ -146,19 +146,19 @@ OX_INLINED void run_short(const bool is_usual, const ox_depth_tile *t, const sha
 
 OX_INLINED void run_long(const bool is_usual, const ox_depth_tile *t, const layout *l, const taps *k,
                          const channel_end *end, uint8_t *to) {
-    const int64_t step = t->high * t->pitch, columns = t->columns;
+    const int64_t step = t->high * t->room.pitch, columns = t->columns;
     ox_dot_lanes sums[VECTORS], bytes[2];
     for (int64_t r = 0; l->whole && r < t->rows; r++)
         for (int64_t c = 0; c < l->whole; c += COLUMNS) {
             const int64_t column = LESS_OF(c, columns - COLUMNS);
-            sum_words(is_usual, k, t->room + r * step + column * t->stride, l->across.from, sums);
+            sum_words(is_usual, k, t->room.start + r * step + column * t->stride, l->across.from, sums);
             finish(end, sums, bytes);
             memcpy(to + r * columns + column, bytes, COLUMNS);
         }
     for (int64_t r = 0; l->count && r < t->rows; r += l->rows) {
         const int64_t row = LESS_OF(r, t->rows - l->rows);
         for (int64_t i = 0; i < l->count; i += VECTORS) {
-            sum_words(is_usual, k, t->room + row * step, l->behind.from + i, sums);
+            sum_words(is_usual, k, t->room.start + row * step, l->behind.from + i, sums);
             finish(end, sums, bytes);
             OX_UNROLLED for (int v = 0; v < VECTORS; v++)
                 memcpy(to + row * columns + l->behind.to[i + v], (const char *)bytes + v * LANES, LANES);
@@ -214,35 +214,35 @@ OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const s
 /* The rows of a channel, in their places between the padding. */
 static void lay(const ox_depth_tile *t, const uint8_t *image, uint8_t *to) {
     if (!t->flip)
-        ox_copy_rows(t->inside, (char *)to, t->pitch, (const char *)image, t->wide, t->wide);
+        ox_copy_rows(t->inside, (char *)to, t->room.pitch, (const char *)image, t->wide, t->wide);
     else
-        for (int64_t i = 0; i < t->inside; i++, to += t->pitch, image += t->wide)
+        for (int64_t i = 0; i < t->inside; i++, to += t->room.pitch, image += t->wide)
             ox_turn_bytes(to, image, t->wide, (uint8_t)t->flip);
 }
 
 static void run(const ox_depth_tile *t) {
-    OX_ASSERT(t->stride + t->dilation <= OX_DEPTH_STEPS && t->pitch % 4 == 0);
+    OX_ASSERT(t->stride + t->dilation <= OX_DEPTH_STEPS && t->room.pitch % 4 == 0);
     const shape s = shape_of(t);
     const layout l = t->columns >= LANES ? layout_of(t) : (layout){0};
     const strips all = strips_of(t);
     ox_depth_tile now = *t;
     const uint8_t *image = t->image;
     int64_t shared = t->shared, turn = 1;
-    lay(t, image, t->place);
+    lay(t, image, t->room.place);
     for (int64_t i = 0; i < t->channels; i++) {
-        now.room = t->room + (turn ^ 1) * t->room_step;
+        now.room.start = t->room.start + (turn ^ 1) * t->room.step;
         if (++shared == t->sharing && i + 1 < t->channels) {
             image += t->image_step, shared = 0;
-            if (t->room_step)
-                lay(t, image, t->place + turn * t->room_step);
+            if (t->room.step)
+                lay(t, image, t->room.place + turn * t->room.step);
             turn ^= 1;
         }
         if (t->words == USUAL_WORDS)
             run_channel(true, &now, &s, &l, &all, i);
         else
             run_channel(false, &now, &s, &l, &all, i);
-        if (shared == 0 && !t->room_step && i + 1 < t->channels)
-            lay(t, image, t->place);
+        if (shared == 0 && !t->room.step && i + 1 < t->channels)
+            lay(t, image, t->room.place);
     }
 }
 

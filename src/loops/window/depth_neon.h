@@ -118,8 +118,8 @@ OX_INLINED void run_strip(const int high, const int vectors, const channel *c, c
     const ox_depth_tile *t = c->tile;
     const taps *k = c->taps;
     const channel_end *end = c->end;
-    const uint8_t *line = (const uint8_t *)t->room + k->usual_offsets[0] + column * t->stride;
-    const int64_t step = t->high * t->pitch;
+    const uint8_t *line = (const uint8_t *)t->room.start + k->usual_offsets[0] + column * t->stride;
+    const int64_t step = t->high * t->room.pitch;
     const float32x4_t scale = (float32x4_t)end->scales[0], scales[] = {scale, scale, scale, scale};
     const bool may_pass = s->columns < vectors * LANES;
     const held h = held_of(k, s);
@@ -153,7 +153,7 @@ OX_INLINED void run_strips(const int high, const channel *c, const strips *all) 
 /* False where a channel is left to other loops. */
 static bool run_together(const channel *c, const strips *all) {
     const int64_t *offsets = c->taps->usual_offsets, below = offsets[1] - offsets[0];
-    const int64_t step = c->tile->high * c->tile->pitch;
+    const int64_t step = c->tile->high * c->tile->room.pitch;
     if (c->tile->rows < TOGETHER || c->tile->columns <= LANES || offsets[2] - offsets[1] != below ||
         !c->end->quantizer.is_sure || (step != below && step != 2 * below))
         return false;
