@@ -123,11 +123,12 @@ def is_function(tokens):
 @functools.cache
 def names_of_text(path):
     """Functions, objects, types and enumerators of a file in all branches of its conditions, but for those that macros make."""
-    found = [re.match(r"(?:static|OX_INLINED)\b[^;={(]*?\b(\w+)(?:\(|\[| =|;)", line) for line in lines_of(path)]
+    plain = [re.sub(r"__attribute__\(\(.*?\)\) *", "", line) for line in lines_of(path)]
+    found = [re.match(r"(?:static|OX_INLINED)\b[^;={(]*?\b(\w+)(?:\(|\[| =|;)", line) for line in plain]
     found += [re.match(r"(?:\}|typedef\b.*) (\w+)(?:\[\w+\])*;$", line) for line in lines_of(path)]
     lists = re.findall(r"\benum(?: \w+)? \{([^{}]*)\}", "\n".join(line for line in lines_of(path) if not directive(line)))
     given = {name for inner in lists for name in enumerators(TOKENS.findall(inner))}
-    return given | {match[1] for match in found if match and match[1] != "__attribute__"}
+    return given | {match[1] for match in found if match}
 
 
 def find_names(text, folder):
