@@ -346,23 +346,28 @@ typedef uint32_t eight __attribute__((vector_size(32)));
 typedef int32_t eight_integers __attribute__((vector_size(32)));
 typedef float eight_floats __attribute__((vector_size(32)));
 
-static void widen_zeros(int bits, int64_t count, const uint8_t *packed, float *to) {
+static inline __attribute__((always_inline)) void widen_some(const int bits, int64_t count, const uint8_t *packed,
+                                                             float *to) {
     const eight shifts = (eight){0, 1, 2, 3, 4, 5, 6, 7} * (uint32_t)bits;
-    int64_t i = 0;
-    for (; bits < 8 && i + 8 <= count; i += 8, packed += bits) {
+    for (; count >= 8; count -= 8, packed += bits, to += 8) {
         uint32_t word = 0;
-        if (bits == 4)
-            memcpy(&word, packed, 4);
-        else
-            memcpy(&word, packed, 2);
+        memcpy(&word, packed, bits == 4 ? 4 : 2);
         const eight codes = ((eight){0} + word) >> shifts & (bits == 4 ? 15U : 3U);
         const eight_floats values = __builtin_convertvector((eight_integers)codes, eight_floats);
-        memcpy(to + i, &values, sizeof values);
+        memcpy(to, &values, sizeof values);
     }
-    for (int64_t first = i; i < count; i++) {
-        const int64_t bit = (i - first) * bits;
-        to[i] = (float)(packed[bit >> 3] >> (int)(bit & 7) & ((1 << bits) - 1));
-    }
+    for (int64_t i = 0; i < count; i++)
+        to[i] = (float)(packed[i * bits >> 3] >> (int)(i * bits & 7) & ((1 << bits) - 1));
+}
+
+static void widen_zeros(int bits, int64_t count, const uint8_t *packed, float *to) {
+    if (bits == 4)
+        widen_some(4, count, packed, to);
+    else if (bits == 2)
+        widen_some(2, count, packed, to);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = (float)packed[i];
 }
 
 /* Weights of LANES rows, or fewer, that a word of each holds, `at` weights behind the first: rows of the result. */

@@ -18,14 +18,17 @@ enum {
 
 /* Scales, or zero points: floats of some type, or packed. */
 typedef struct entries {
-    const ox_tensor *tensor; /* NULL if there are none */
-    int64_t rows;
+    const char *data; /* NULL if there are none */
+    ox_dtype dtype;
+    int64_t bytes;  /* of those of a row of weights */
+    int64_t direct; /* rows before this one are floats behind which some may be read */
 } entries;
 
 typedef struct product_job {
     const ox_call *call;
     const ox_block_product *product;
     const ox_gemm *g;
+    const uint8_t *weights;
     entries scales, zeros;
     const ox_f32 *from; /* A, and */
     char *a;            /* its rows laid out; */
@@ -159,26 +162,38 @@ static void lay_share(void *context, ox_share *share) {
 
 /* ---- Rows of weights ---------------------------------------------------------------------------------------- */
 
-/* The entries of a row of weights, as floats behind which some may be read; `list` has place for them. */
-static const ox_f32 *entries_of(const product_job *job, const entries *e, int64_t n, float *list) {
+static entries entries_in(const ox_tensor *t, const ox_block_row *row, int64_t rows) {
+    entries e = {0};
+    if (!t)
+        return e;
+    e.data = t->data, e.dtype = t->dtype;
+    e.bytes =
+        t->dtype == OX_UINT8 ? ox_bits_bytes(row->blocks, row->bits) : row->blocks * (int64_t)ox_dtype_size(t->dtype);
+    if (t->dtype == OX_FLOAT)
+        e.direct = rows - ox_quotient(OX_BLOCK_BEHIND + row->blocks - 1, row->blocks);
+    return e;
+}
+
+/* As floats in a list. */
+static __attribute__((noinline)) void widen_entries(const product_job *job, const entries *e, const char *data,
+                                                    float *list) {
     const ox_block_row *row = &job->product->row;
-    const ox_tensor *t = e->tensor;
-    const char *data = t->data;
-    const int64_t size = (int64_t)ox_dtype_size(t->dtype);
-    if (t->dtype == OX_UINT8) {
-        const int64_t bytes = ox_bits_bytes(row->blocks, row->bits);
-        job->product->loops->zeros(row->bits, row->blocks, (const uint8_t *)data + n * bytes, list);
-        return list;
-    }
-    data += n * row->blocks * size;
-    if (t->dtype != OX_FLOAT) {
-        char *const arg[] = {(char *)list, (char *)(uintptr_t)data};
-        job->call->loops->widen(row->blocks, arg, (const int64_t[]){sizeof(float), size}, &t->dtype);
-        return list;
-    }
-    if ((e->rows - 1 - n) * row->blocks >= OX_BLOCK_BEHIND)
+    char *const arg[] = {(char *)list, (char *)(uintptr_t)data};
+    if (e->dtype == OX_UINT8)
+        job->product->loops->zeros(row->bits, row->blocks, (const uint8_t *)data, list);
+    else if (e->dtype == OX_FLOAT)
+        memcpy(list, data, (size_t)e->bytes);
+    else
+        job->call->loops->widen(row->blocks, arg, (const int64_t[]){sizeof(float), (int64_t)ox_dtype_size(e->dtype)},
+                                &e->dtype);
+}
+
+/* The entries of a row of weights, as floats behind which some may be read; `list` has place for them. */
+static inline const ox_f32 *entries_of(const product_job *job, const entries *e, int64_t n, float *list) {
+    const char *data = e->data + n * e->bytes;
+    if (n < e->direct)
         return (const ox_f32 *)(const void *)data;
-    memcpy(list, data, (size_t)row->blocks * sizeof(float));
+    widen_entries(job, e, data, list);
     return list;
 }
 
@@ -187,23 +202,24 @@ static const ox_f32 *entries_of_rows(const product_job *job, const entries *e, i
                                      int64_t *apart) {
     const int64_t blocks = job->product->row.blocks;
     *apart = blocks;
-    if (e->tensor->dtype == OX_FLOAT)
-        return (const ox_f32 *)e->tensor->data + n * blocks;
+    if (e->dtype == OX_FLOAT)
+        return (const ox_f32 *)(const void *)e->data + n * blocks;
     *apart = list_length(job->product);
     for (int64_t i = 0; i < count; i++)
         (void)entries_of(job, e, n + i, list + i * *apart);
     return list;
 }
 
-/* Rows from n, of those before `end`. */
-static void find_rows(const product_job *job, int64_t n, int64_t end, float *list, ox_block_rows *rows) {
-    const ox_block_row *row = &job->product->row;
+/* Rows from n, of those before `end`. Zero points of `rows` are NULL at first. */
+static inline void find_rows(const product_job *job, int64_t n, int64_t end, float *list, ox_block_rows *rows) {
+    const ox_block_row *row = rows->row;
     const int64_t length = list_length(job->product);
-    *rows = (ox_block_rows){.row = row, .count = end - n >= OX_BLOCK_ROWS ? OX_BLOCK_ROWS : 1};
-    for (int i = 0; i < rows->count; i++, list += 2 * length) {
-        rows->weights[i] = (const uint8_t *)job->call->in[OX_BLOCKS_B]->data + (n + i) * row->bytes;
+    const uint8_t *weights = job->weights + n * row->bytes;
+    rows->count = end - n >= OX_BLOCK_ROWS ? OX_BLOCK_ROWS : 1;
+    for (int i = 0; i < rows->count; i++, list += 2 * length, weights += row->bytes) {
+        rows->weights[i] = weights;
         rows->scales[i] = entries_of(job, &job->scales, n + i, list);
-        if (job->zeros.tensor)
+        if (job->zeros.data)
             rows->zeros[i] = entries_of(job, &job->zeros, n + i, list + length);
     }
 }
@@ -226,7 +242,7 @@ static ox_gemm_block block_at(const product_job *job, const thread_room *room, i
 static void compute_rows(const product_job *job, const thread_room *room, const ox_gemm_block *block) {
     const ox_block_product *product = job->product;
     const int64_t end = block->column + block->columns;
-    ox_block_rows rows;
+    ox_block_rows rows = {.row = &product->row};
     for (int64_t n = block->column; n < end; n += rows.count) {
         find_rows(job, n, end, room->lists, &rows);
         for (int64_t i = 0; i < block->rows; i++) {
@@ -246,9 +262,9 @@ static void unpack_panels(const product_job *job, const thread_room *room, int64
     char *panel = room->panels;
     for (int64_t n = column; n < column + columns; n += tiles->lanes, panel += size) {
         ox_block_columns from = {.row = row, .columns = ox_least(tiles->lanes, column + columns - n)};
-        from.weights = (const uint8_t *)job->call->in[OX_BLOCKS_B]->data + n * row->bytes;
+        from.weights = job->weights + n * row->bytes;
         from.scales = entries_of_rows(job, &job->scales, n, from.columns, room->lists, &from.scales_apart);
-        if (job->zeros.tensor)
+        if (job->zeros.data)
             from.zeros = entries_of_rows(job, &job->zeros, n, from.columns, room->lists + tiles->lanes * length,
                                          &from.zeros_apart);
         tiles->unpack(&from, panel);
@@ -260,7 +276,7 @@ static void compute_apart(const product_job *job, const thread_room *room, const
     const ox_block_product *product = job->product;
     const int64_t end = block->column + block->columns;
     float *to = (float *)(void *)(block->data + i * block->data_row);
-    ox_block_rows rows;
+    ox_block_rows rows = {.row = &product->row};
     product->loops->lay(&product->row, job->from + (block->row + i) * product->row.k, room->row);
     for (int64_t n = block->column; n < end; n += rows.count, to += rows.count) {
         find_rows(job, n, end, room->lists, &rows);
@@ -319,8 +335,9 @@ static void columns_share(void *context, ox_share *share) {
 
 void ox_block_product_run(const ox_call *call, size_t *used, const ox_block_product *product, const ox_gemm *g) {
     const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
-    product_job job = {
-        .call = call, .product = product, .g = g, .scales = {call->in[OX_BLOCKS_SCALES], g->n}, .zeros = {zeros, g->n}};
+    product_job job = {.call = call, .product = product, .g = g, .weights = call->in[OX_BLOCKS_B]->data};
+    job.scales = entries_in(call->in[OX_BLOCKS_SCALES], &product->row, g->n);
+    job.zeros = entries_in(zeros, &product->row, g->n);
     job.from = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
     job.a = ox_workspace_take(call, used, g->m, (size_t)product->laid);
     job.as_bytes = ox_workspace_take(call, used, g->m, sizeof(bool));
