@@ -5,6 +5,7 @@
 #include "ops/window/conv_integer.h"
 
 #include "mve.h"
+#include "mve_columns.h"
 #include "requantize.h"
 #include "shape.h"
 #include "small_conv.h"
@@ -20,7 +21,21 @@ enum {
 
 static bool is_depthwise(const ox_shape *s) {
     return OX_WITH_DEPTH && s->channels == 1 && s->outputs == 1 && s->rows == 3 && s->columns == 3 &&
-           s->column_step == 1;
+           s->column_step == 1 && (!OX_MVE || s->column_stride == 1 || ox_band_count(s, sizeof(int16_t)) <= UINT16_MAX);
+}
+
+/* Whether windows of a band are gathered by where they begin: with strides, and where rows leave a quarter of vectors.
+ */
+static bool is_gathered(const ox_shape *s) {
+    const ptrdiff_t whole = (s->out_columns + AT_ONCE - 1) & -AT_ONCE;
+    return OX_MVE && (s->column_stride != 1 ||
+                      (4 * s->out_columns <= 3 * whole && ox_band_count(s, sizeof(int16_t)) <= UINT16_MAX));
+}
+
+/* Elements of a band, and the places of its windows behind it, of which vectors are read. */
+static ptrdiff_t band_room(const ox_shape *s) {
+    const ptrdiff_t windows = ox_band_results(s, sizeof(int16_t)) * s->out_columns, most = 2 * AT_ONCE;
+    return ox_band_count(s, sizeof(int16_t)) + BEHIND + (is_gathered(s) ? (windows + most - 1) & -most : 0);
 }
 
 /* An element of a column, of which GROUP lie together: where Helium multiplies, bytes, of which a vector is read. */
@@ -55,8 +70,13 @@ static size_t columns_room(const ox_conv *conv, const ox_shape *s) {
 }
 
 /* What becomes of the sums of an output channel. */
+#if OX_MVE
+typedef ox_mve_scale ending;
+#else
+typedef ox_factor ending;
+#endif
 typedef struct channel_end {
-    ox_factor factor;
+    ending by;
     uint32_t more;
 } channel_end;
 
@@ -66,6 +86,7 @@ typedef struct job {
     ox_channel_scales scales;
     channel_end *ends; /* of all output channels, unless kernels are depthwise */
     bool has_zeros;    /* some zero point of weights, taken as signed ones, is not 0 */
+    uint16_t *places;  /* of windows in a band, if they are gathered */
 } job;
 
 static size_t ends_room(const ox_conv *conv) {
@@ -77,7 +98,7 @@ size_t ox_conv_bytes_room(const ox_conv *conv) {
         return 0;
     const ox_shape s = ox_shape_of(conv);
     if (is_depthwise(&s))
-        return sizeof(int16_t) * (size_t)(ox_band_count(&s, sizeof(int16_t)) + BEHIND);
+        return sizeof(int16_t) * (size_t)band_room(&s);
     if (conv->in_channels > OX_MOST_CONV_PRODUCTS / (s.rows * s.columns) ||
         conv->out_channels > ox_quotient(OX_MOST_CONV_PRODUCTS, conv->groups))
         return 0;
@@ -136,51 +157,20 @@ static void lay_column(const ox_shape *s, const int8_t *x, reading how, ptrdiff_
 }
 
 #if OX_MVE
-/* Where the elements of a window lie, from its first one on. */
-static void find_places(const ox_shape *s, uint16_t *to) {
-    for (ptrdiff_t c = 0; c < s->channels; c++)
-        for (ptrdiff_t r = 0; r < s->rows; r++)
-            for (ptrdiff_t k = 0; k < s->columns; k++)
-                *to++ = (uint16_t)(c * s->in_count + r * s->row_step * s->in_columns + k * s->column_step);
-}
-
-/* As lay_column, of a window that lies within the image and begins at x. */
-static void lay_window(const ox_shape *s, const int8_t *x, reading how, const uint16_t *places, int8_t *to) {
-    const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
-    for (ptrdiff_t i = 0; i < s->k; i += OX_MVE_PAIRS, places += OX_MVE_PAIRS) {
-        const mve_pred16_t there = vctp16q((uint32_t)(s->k - i));
-        const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x, vldrhq_z_u16(places, there), there);
-        vstrbq_p_u16((uint8_t *)to, veorq_u16(of, turn), there);
-        to += i & OX_MVE_PAIRS ? OX_MVE_BYTES * AT_ONCE - OX_MVE_PAIRS : OX_MVE_PAIRS;
-    }
-}
-
 /* One of four columns, by places or without. */
 static void lay_one(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t out, const uint16_t *places,
                     int8_t *to) {
     const ptrdiff_t row = out / s->out_columns, column = out - row * s->out_columns;
     const ptrdiff_t top = row * s->row_stride - s->top, left = column * s->column_stride - s->left;
+    const int8_t *from = x + top * s->in_columns + left;
     if (places && top >= 0 && left >= 0 && top + (s->rows - 1) * s->row_step < s->in_rows &&
         left + (s->columns - 1) * s->column_step < s->in_columns)
-        lay_window(s, x + top * s->in_columns + left, how, places, to);
+        ox_mve_lay_window(s, from, (uint8_t)how.flip, places, to);
+    else if (places && s->rows * s->columns <= OX_MVE_TAPS)
+        ox_mve_lay_edge(s, from, (uint8_t)how.flip, (uint8_t)how.zero,
+                        (ox_mve_taps){places, ox_mve_seen_taps(s, top, left)}, to);
     else
         lay_column(s, x, how, out, to);
-}
-
-/* Four elements of each channel that lie side by side, of which `count` are there: eight channels at a time, if their
- * places fit 16 bits. */
-static void lay_pixels(const ox_shape *s, const int8_t *x, reading how, ptrdiff_t count, int8_t *to) {
-    const uint16x8_t places = vmulq_n_u16(vidupq_n_u16(0, 1), (uint16_t)s->in_count);
-    const uint16x8_t turn = vdupq_n_u16((uint8_t)how.flip);
-    for (ptrdiff_t c = 0; c < s->channels; c += 8, x += 8 * s->in_count) {
-        const mve_pred16_t there = vctp16q((uint32_t)(s->channels - c));
-        uint8_t *at = (uint8_t *)to + (c & -OX_MVE_BYTES) * AT_ONCE + (c & (OX_MVE_BYTES - 1));
-#pragma GCC unroll 4
-        for (int j = 0; j < AT_ONCE; j++) {
-            const uint16x8_t of = vldrbq_gather_offset_z_u16((const uint8_t *)x + (j < count ? j : 0), places, there);
-            vstrbq_p_u16(at + j * OX_MVE_BYTES, veorq_u16(of, turn), there);
-        }
-    }
 }
 #endif
 
@@ -359,6 +349,18 @@ static void sum_columns(const job *of, const void *columns, int32_t sums[AT_ONCE
                   (int32_t)of->s.k * how.zero;
 }
 
+/* Results of signed weights from four columns, all of which are there. */
+static __attribute__((noinline)) void finish_four(const job *of, const int8_t *columns, ptrdiff_t first, uint8_t *to) {
+    const ptrdiff_t k = of->s.k, step = of->s.out_count;
+    const int8_t *w = (const int8_t *)of->c->w + first * k;
+    const channel_end *by = &of->ends[first];
+    const int32x4_t turn = ox_mve_flip(&of->scales);
+    for (const channel_end *end = by + of->s.outputs; by < end; by++, w += k, to += step) {
+        const int32x4_t sums = ox_mve_multiply(columns, w, k, (int32_t)by->more);
+        vstrbq_s32((int8_t *)to, ox_mve_results(&by->by, &of->scales, by - of->ends, turn, sums));
+    }
+}
+
 /* Results of the output channels of a group, from four columns of which `count` are there. */
 static __attribute__((noinline)) void finish_columns(const job *of, const int8_t *columns, ptrdiff_t first,
                                                      ptrdiff_t count, uint8_t *to) {
@@ -367,17 +369,17 @@ static __attribute__((noinline)) void finish_columns(const job *of, const int8_t
     const int8_t *w = (const int8_t *)c->w + first * k, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
     const bool has_zeros = of->has_zeros;
     int32_t seen[AT_ONCE] = {0};
+    if (count == AT_ONCE && !flip && !has_zeros) {
+        finish_four(of, columns, first, to);
+        return;
+    }
     if (has_zeros)
         sum_columns(of, columns, seen);
     for (ptrdiff_t o = first; o < end; o++, w += k, to += step) {
-        const channel_end *by = &of->ends[o];
-        const ox_requantizer q = ox_requantizer_of(&of->scales, by->factor);
-        const int32_t more = (int32_t)by->more;
-        int32x4_t sums =
-            flip ? ox_mve_multiply(columns, w, k, true, flip, more) : ox_mve_multiply(columns, w, k, false, 0, more);
+        int32x4_t sums = ox_mve_multiply_turned(columns, w, k, flip, (int32_t)of->ends[o].more);
         if (has_zeros)
             sums = vsubq_s32(sums, vmulq_n_s32(vldrwq_s32(seen), weight_zero(c, o)));
-        ox_mve_store(&q, &of->scales, o, sums, count, to);
+        ox_mve_store(ox_mve_results(&of->ends[o].by, &of->scales, o, ox_mve_flip(&of->scales), sums), count, to);
     }
 }
 
@@ -431,7 +433,7 @@ static void finish_columns(const job *of, const int16_t *columns, ptrdiff_t firs
                 sums[j] = (int32_t)((uint32_t)more - zero * (uint32_t)seen[j]);
         }
         multiply_row(columns, w, k, flip, sums);
-        const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].factor);
+        const ox_requantizer q = ox_requantizer_of(&of->scales, of->ends[o].by);
         store_four(&of->scales, &q, o, sums, count, to);
     }
 }
@@ -445,7 +447,12 @@ static void find_ends(job *of) {
     const ptrdiff_t channels = (ptrdiff_t)of->c->conv->groups * of->s.outputs;
     for (ptrdiff_t i = 0; i < channels; i++) {
         of->has_zeros |= weight_zero(of->c, i) != 0;
-        of->ends[i] = (channel_end){ox_factor_of(&of->scales, i), start_of(of, i)};
+#if OX_MVE
+        of->ends[i].by = ox_mve_scale_of(&of->scales, i);
+#else
+        of->ends[i].by = ox_factor_of(&of->scales, i);
+#endif
+        of->ends[i].more = start_of(of, i);
     }
 }
 
@@ -464,7 +471,7 @@ static void lay_four(const ox_conv_bytes *c, const ox_shape *s, const int8_t *x,
     }
 #elif OX_MVE
     if (c->conv->pointwise && s->in_count <= UINT16_MAX / 7) {
-        lay_pixels(s, x + out, how, count, room);
+        ox_mve_lay_pixels(s, x + out, (uint8_t)how.flip, count, room);
         return;
     }
     const void *behind = (laid *)room + columns_count(s);
@@ -570,15 +577,15 @@ static inline void sum_two(const taps *t, const int16_t *x, ptrdiff_t step, int3
 typedef struct depth_channel {
     const job *of;
     const int16_t *w; /* less their zero point */
-    ox_requantizer q;
-    ptrdiff_t channel, columns, stride; /* the second: results in a row */
-    ptrdiff_t step, pitch;              /* in the band: to the next row of a window, and of results */
+    ox_mve_scale by;
+    ptrdiff_t channel, columns; /* the second: results in a row */
+    ptrdiff_t step, pitch;      /* in the band: to the next row of a window, and of results */
     int32_t more;
 } depth_channel;
 
 /* Results of four windows side by side in each of one or two rows, of which `count` are there; `both` is a constant. */
-static inline __attribute__((always_inline)) void run_four(const depth_channel *d, const int16_t *x, const bool both,
-                                                           ptrdiff_t count, uint8_t *to) {
+static inline __attribute__((always_inline)) void run_four(const depth_channel *d, const int16_t *x, int32x4_t flip,
+                                                           const bool both, ptrdiff_t count, uint8_t *to) {
     const ptrdiff_t step = d->step, pitch = d->pitch;
     const int16_t *w = d->w;
     int32x4_t one = vdupq_n_s32(d->more), other = one;
@@ -591,82 +598,67 @@ static inline __attribute__((always_inline)) void run_four(const depth_channel *
             if (both)
                 other = vmlaq_n_s32(other, vldrhq_s32(x + pitch + k), by);
         }
-    ox_mve_store(&d->q, &d->of->scales, d->channel, one, count, to);
+    ox_mve_store(ox_mve_results(&d->by, &d->of->scales, d->channel, flip, one), count, to);
     if (both)
-        ox_mve_store(&d->q, &d->of->scales, d->channel, other, count, to + d->columns);
+        ox_mve_store(ox_mve_results(&d->by, &d->of->scales, d->channel, flip, other), count, to + d->columns);
 }
 
 /* `rows` rows of results out of a band, with a stride of 1 along them. What is behind the last windows is read. */
 static __attribute__((noinline)) void run_rows(const depth_channel *channel, const int16_t *band, ptrdiff_t rows,
                                                uint8_t *to) {
     const depth_channel d = *channel;
+    const int32x4_t flip = ox_mve_flip(&d.of->scales);
     const ptrdiff_t columns = d.columns;
     for (ptrdiff_t n; rows; rows -= n, band += n * d.pitch, to += n * columns) {
         const int16_t *x = band;
         n = rows > 1 ? 2 : 1;
         for (ptrdiff_t at = 0; at < columns; at += AT_ONCE, x += AT_ONCE)
             if (n > 1)
-                run_four(&d, x, true, columns - at, to + at);
+                run_four(&d, x, flip, true, columns - at, to + at);
             else
-                run_four(&d, x, false, columns - at, to + at);
+                run_four(&d, x, flip, false, columns - at, to + at);
     }
 }
 
-/* Windows in the order of their results, of which a row may end within four: their columns, and where they begin. */
-typedef struct windows {
-    uint32x4_t column, place;
-    uint32_t right, step, wrap; /* columns and elements to the fourth next ones, and elements more in the next row */
-} windows;
-
-static inline windows windows_of(const depth_channel *d) {
-    const uint32_t columns = (uint32_t)d->columns, pitch = (uint32_t)d->pitch, stride = (uint32_t)d->stride;
-    uint32_t column[AT_ONCE], place[AT_ONCE];
-    for (uint32_t i = 0; i < AT_ONCE; i++) {
-        column[i] = i % columns;
-        place[i] = i / columns * pitch + column[i] * stride;
-    }
-    const uint32_t right = AT_ONCE % columns;
-    return (windows){.column = vldrwq_u32(column),
-                     .place = vldrwq_u32(place),
-                     .right = right,
-                     .step = AT_ONCE / columns * pitch + right * stride,
-                     .wrap = pitch - columns * stride};
+/* Where the windows of `rows` rows of results begin in a band, and zeros up to two vectors. */
+static void find_windows(const ox_shape *s, ptrdiff_t rows, uint16_t *to) {
+    const ptrdiff_t pitch = s->row_stride * ox_band_row(s), most = 2 * AT_ONCE;
+    uint16_t *end = to + ((rows * s->out_columns + most - 1) & -most);
+    for (ptrdiff_t row = 0; row < rows; row++)
+        for (ptrdiff_t column = 0; column < s->out_columns; column++)
+            *to++ = (uint16_t)(row * pitch + column * s->column_stride);
+    while (to < end)
+        *to++ = 0;
 }
 
-/* The next four, of which `count` are there: the others begin where the band does. */
-static inline uint32x4_t next_windows(windows *w, uint32_t columns, ptrdiff_t count) {
-    const uint32x4_t place = w->place;
-    w->column = vaddq_n_u32(w->column, w->right);
-    w->place = vaddq_n_u32(place, w->step);
-    const mve_pred16_t below = vcmpcsq_n_u32(w->column, columns);
-    w->column = vsubq_m_u32(w->column, w->column, vdupq_n_u32(columns), below);
-    w->place = vaddq_m_u32(w->place, w->place, vdupq_n_u32(w->wrap), below);
-    return count >= AT_ONCE ? place : vpselq_u32(place, vdupq_n_u32(0), vctp32q(count < 0 ? 0 : (uint32_t)count));
+/* Results of the eight windows that begin at these places, of which `count` are there, a constant where all are. */
+static inline __attribute__((always_inline)) void run_eight(const depth_channel *d, const int16_t *x,
+                                                            const uint16_t *places, int32x4_t flip, ptrdiff_t count,
+                                                            uint8_t *to) {
+    const uint32x4_t first = vldrhq_u32(places), second = vldrhq_u32(places + AT_ONCE);
+    int32x4_t one = vdupq_n_s32(d->more), other = one;
+#pragma GCC unroll 3
+    for (int r = 0; r < 3; r++, x += d->step)
+#pragma GCC unroll 3
+        for (int k = 0; k < 3; k++) {
+            const int32_t by = d->w[3 * r + k];
+            one = vmlaq_n_s32(one, vldrhq_gather_shifted_offset_s32(x + k, first), by);
+            other = vmlaq_n_s32(other, vldrhq_gather_shifted_offset_s32(x + k, second), by);
+        }
+    ox_mve_store(ox_mve_results(&d->by, &d->of->scales, d->channel, flip, one), count, to);
+    if (count > AT_ONCE)
+        ox_mve_store(ox_mve_results(&d->by, &d->of->scales, d->channel, flip, other), count - AT_ONCE, to + AT_ONCE);
 }
 
-/* The same with any stride, and of rows that are no multiple of four. */
-static __attribute__((noinline)) void run_windows(const depth_channel *channel, const int16_t *band, ptrdiff_t rows,
-                                                  uint8_t *to) {
+/* The same of `count` windows. */
+static __attribute__((noinline)) void run_windows(const depth_channel *channel, const int16_t *band,
+                                                  const uint16_t *places, ptrdiff_t count, uint8_t *to) {
     const depth_channel d = *channel;
-    const ptrdiff_t step = d.step;
-    windows next = windows_of(&d);
-    for (ptrdiff_t left = rows * d.columns; left > 0; left -= 2 * AT_ONCE, to += 2 * AT_ONCE) {
-        const uint32x4_t first = next_windows(&next, (uint32_t)d.columns, left);
-        const uint32x4_t second = next_windows(&next, (uint32_t)d.columns, left - AT_ONCE);
-        const int16_t *x = band;
-        int32x4_t one = vdupq_n_s32(d.more), other = one;
-#pragma GCC unroll 3
-        for (int r = 0; r < 3; r++, x += step)
-#pragma GCC unroll 3
-            for (int k = 0; k < 3; k++) {
-                const int32_t by = d.w[3 * r + k];
-                one = vmlaq_n_s32(one, vldrhq_gather_shifted_offset_s32(x + k, first), by);
-                other = vmlaq_n_s32(other, vldrhq_gather_shifted_offset_s32(x + k, second), by);
-            }
-        ox_mve_store(&d.q, &d.of->scales, d.channel, one, left, to);
-        if (left > AT_ONCE)
-            ox_mve_store(&d.q, &d.of->scales, d.channel, other, left - AT_ONCE, to + AT_ONCE);
-    }
+    const int32x4_t flip = ox_mve_flip(&d.of->scales);
+    for (; count >= 2 * AT_ONCE; count -= 2 * AT_ONCE, to += 2 * AT_ONCE, places += 2 * AT_ONCE)
+        run_eight(&d, band, places, flip, 2 * AT_ONCE, to);
+    if (count)
+        run_eight(&d, band, places, flip, count, to);
 }
 #else
 static void run_row(const job *of, const taps *weights, const ox_requantizer *requantizer, ptrdiff_t channel,
@@ -696,7 +688,6 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
     const ox_shape *s = &of->s;
     const reading how = reading_of(c->x_dtype, c->x_zero);
     const int8_t *w = (const int8_t *)c->w + channel * 9, flip = (int8_t)reading_of(c->w_dtype, 0).flip;
-    const ox_requantizer q = ox_requantizer_of(&of->scales, ox_factor_of(&of->scales, channel));
     const int32_t zero = weight_zero(c, channel), more = (int32_t)bias_of(c, channel);
     const ptrdiff_t pitch = s->row_stride * ox_band_row(s);
     int16_t wide[9];
@@ -705,25 +696,23 @@ static void run_depthwise(const job *of, const int8_t *x, ptrdiff_t channel, uin
 #if OX_MVE
     const depth_channel d = {.of = of,
                              .w = wide,
-                             .q = q,
+                             .by = ox_mve_scale_of(&of->scales, channel),
                              .channel = channel,
                              .columns = s->out_columns,
-                             .stride = s->column_stride,
                              .step = s->row_step * ox_band_row(s),
                              .pitch = pitch,
                              .more = more};
-    const bool wastes =
-        4 * s->out_columns <= 3 * ((s->out_columns + AT_ONCE - 1) & -AT_ONCE); /* a quarter of vectors */
     for (ptrdiff_t row = 0, n; row < s->out_rows; row += n, to += n * s->out_columns) {
         n = s->out_rows - row < results ? s->out_rows - row : results;
         lay_band(s, x, how, row * s->row_stride - s->top, ox_band_rows(s, results), room);
-        if (s->column_stride == 1 && !wastes)
-            run_rows(&d, room, n, to);
+        if (of->places)
+            run_windows(&d, room, of->places, n * s->out_columns, to);
         else
-            run_windows(&d, room, n, to);
+            run_rows(&d, room, n, to);
     }
 #else
     const taps t = taps_of(wide);
+    const ox_requantizer q = ox_requantizer_of(&of->scales, ox_factor_of(&of->scales, channel));
     for (ptrdiff_t row = 0, within = 0; row < s->out_rows; row++, within++, to += s->out_columns) {
         if (within == results)
             within = 0;
@@ -747,8 +736,12 @@ void ox_conv_bytes_run(const ox_conv_bytes *c, void *room) {
     if (!deep)
         find_ends(&of);
 #if OX_MVE
+    if (deep && is_gathered(s)) {
+        of.places = (uint16_t *)(void *)(rest + ox_band_count(s, sizeof(int16_t)) + BEHIND);
+        find_windows(s, results, of.places);
+    }
     if (!deep && has_places(c->conv, s))
-        find_places(s, (uint16_t *)(void *)((laid *)(void *)rest + columns_count(s)));
+        ox_mve_find_places(s, (uint16_t *)(void *)((laid *)(void *)rest + columns_count(s)));
 #endif
     for (ptrdiff_t i = 0, group = 0; i < count && s->out_count; i++, group = group + 1 < groups ? group + 1 : 0) {
         const int8_t *x = (const int8_t *)c->x + i * s->channels * s->in_count;

@@ -32,6 +32,10 @@ typedef struct gemm_bytes {
     ox_channel_scales scales;
     const int16_t *a; /* a row, whose quads are in the order in which bytes are widened where B is by rows */
     int32_t sum;      /* of that */
+#if OX_MVE
+    const int8_t *bytes; /* in its place where weights are signed and lie side by side, with their zero point */
+    int32_t zero;
+#endif
 } gemm_bytes;
 
 #if PAIRS
@@ -41,25 +45,67 @@ static inline void add_quad(const uint32_t *a, uint32_t word, int32_t *sum) {
     *sum = ox_both(ox_odd_bytes(word), a[1], ox_both(ox_even_bytes(word), a[0], *sum));
 }
 
-/* Sums of two columns, whose elements lie side by side. */
-static void multiply_rows(const gemm_bytes *g, const int8_t *b, const int8_t *other, int32_t sums[2]) {
-    const uint32_t *a = (const uint32_t *)(const void *)g->a, flip = g->flip;
-    const int8_t *end = b + (g->k & ~(ptrdiff_t)(QUAD - 1));
-    const size_t rest = (size_t)g->k & (QUAD - 1);
-    int32_t first = 0, second = 0;
-#pragma GCC unroll 2
-    for (; b < end; b += QUAD, other += QUAD, a += 2) {
-        add_quad(a, ox_word_at(b) ^ flip, &first);
-        add_quad(a, ox_word_at(other) ^ flip, &second);
+#if defined(__ARM_FEATURE_SIMD32) && defined(__OPTIMIZE__)
+/* Two quads of four columns at a time, up to `end` of the first one. All registers are taken: not inlined. */
+static __attribute__((noinline)) const uint32_t *multiply_pairs(const uint32_t *a, const int8_t *b, const int8_t *end,
+                                                                ptrdiff_t column, int32_t sums[QUAD]) {
+    int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
+    uint32_t even, odd;
+#define WORD_OF_ONE(at, s)                                                                                             \
+    "ldr %[odd], " at "\n sxtb16 %[even], %[odd]\n sxtb16 %[odd], %[odd], ror #8\n"                                    \
+    "smlad %[" s "], %[even], r0, %[" s "]\n smlad %[" s "], %[odd], r1, %[" s "]\n"
+#define QUAD_OF_FOUR                                                                                                   \
+    "ldmia %[a]!, {r0, r1}\n" WORD_OF_ONE("[%[b], %[column]]", "s1") WORD_OF_ONE("[%[b], %[column], lsl #1]", "s2")    \
+        WORD_OF_ONE("[%[b], %[third]]", "s3") WORD_OF_ONE("[%[b]], #4", "s0")
+    __asm__("1:\n" QUAD_OF_FOUR QUAD_OF_FOUR "cmp %[b], %[end]\n bne 1b\n"
+            : [a] "+r"(a), [b] "+r"(b), [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2), [s3] "+r"(s3), [even] "=&r"(even),
+              [odd] "=&r"(odd)
+            : [end] "r"(end), [column] "r"(column), [third] "r"(3 * column)
+            : "r0", "r1", "cc", "memory");
+#undef QUAD_OF_FOUR
+#undef WORD_OF_ONE
+    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+    return a;
+}
+#else
+static inline const uint32_t *multiply_pairs(const uint32_t *a, const int8_t *b, const int8_t *end, ptrdiff_t column,
+                                             int32_t sums[QUAD]) {
+    for (; b < end; b += QUAD, a += 2)
+        for (int j = 0; j < QUAD; j++)
+            add_quad(a, ox_word_at(b + j * column), &sums[j]);
+    return a;
+}
+#endif
+
+/* Sums of `count` columns, a constant where this is inlined, from the quads of a row on, whose elements lie side by
+ * side. */
+static inline __attribute__((always_inline)) void add_columns(const gemm_bytes *g, const uint32_t *a, const int8_t *b,
+                                                              ptrdiff_t k, const int count, int32_t *sums) {
+    const uint32_t flip = g->flip;
+    const ptrdiff_t column = g->column;
+    for (; k >= QUAD; k -= QUAD, b += QUAD, a += 2)
+        for (int j = 0; j < count; j++)
+            add_quad(a, ox_word_at(b + j * column) ^ flip, &sums[j]);
+    for (int j = 0; k && j < count; j++) { /* zeros of A take off what is behind */
+        uint32_t word = 0;
+        memcpy(&word, b + j * column, (size_t)k);
+        add_quad(a, word ^ flip, &sums[j]);
     }
-    if (rest) { /* zeros of A take off what is behind */
-        uint32_t words[2] = {0, 0};
-        memcpy(&words[0], b, rest);
-        memcpy(&words[1], other, rest);
-        add_quad(a, words[0] ^ flip, &first);
-        add_quad(a, words[1] ^ flip, &second);
-    }
-    sums[0] = first, sums[1] = second;
+}
+
+/* Sums of four columns, whose elements lie side by side, and of one. */
+static void multiply_rows(const gemm_bytes *g, const int8_t *b, int32_t sums[QUAD]) {
+    const uint32_t *a = (const uint32_t *)(const void *)g->a;
+    const ptrdiff_t pairs = g->flip ? 0 : g->k & ~(ptrdiff_t)(2 * QUAD - 1);
+    memset(sums, 0, QUAD * sizeof *sums);
+    if (pairs)
+        a = multiply_pairs(a, b, b + pairs, g->column, sums);
+    if (g->k > pairs)
+        add_columns(g, a, b + pairs, g->k - pairs, QUAD, sums);
+}
+static void multiply_row(const gemm_bytes *g, const int8_t *b, int32_t *sum) {
+    *sum = 0;
+    add_columns(g, (const uint32_t *)(const void *)g->a, b, g->k, 1, sum);
 }
 
 /* Sums of four columns that lie side by side. */
@@ -84,45 +130,35 @@ static void multiply_four(const gemm_bytes *g, const int8_t *b, int32_t sums[QUA
 
 #if OX_MVE
 /* Eight bytes, or four, of which those that are not `there` are 0. */
-static inline int16x8_t eight_at(const int8_t *b, const bool is_signed, mve_pred16_t there) {
-    return is_signed ? vldrbq_z_s16(b, there) : vreinterpretq_s16_u16(vldrbq_z_u16((const uint8_t *)b, there));
+static inline int16x8_t eight_at(const int8_t *b, mve_pred16_t there) {
+    return vreinterpretq_s16_u16(vldrbq_z_u16((const uint8_t *)b, there));
 }
 static inline int32x4_t four_at(const int8_t *b, const bool is_signed, mve_pred16_t there) {
     return is_signed ? vldrbq_z_s32(b, there) : vreinterpretq_s32_u32(vldrbq_z_u32((const uint8_t *)b, there));
 }
 /* The same where all are there. */
-static inline int16x8_t eight(const int8_t *b, const bool is_signed) {
-    return is_signed ? vldrbq_s16(b) : vreinterpretq_s16_u16(vldrbq_u16((const uint8_t *)b));
-}
 static inline int32x4_t four(const int8_t *b, const bool is_signed) {
     return is_signed ? vldrbq_s32(b) : vreinterpretq_s32_u32(vldrbq_u32((const uint8_t *)b));
 }
 
 /* Sums of four columns, whose elements lie side by side; those from `count` on are the last one's. */
-static inline __attribute__((always_inline)) void multiply_rows(const gemm_bytes *g, const int8_t *b, ptrdiff_t count,
-                                                                const bool is_signed, int32_t *sums) {
+static inline int32x4_t multiply_rows(const gemm_bytes *g, const int8_t *b, ptrdiff_t count) {
     const ptrdiff_t k = g->k, column = g->column;
-    const int8_t *w0 = b, *w1 = count > 1 ? w0 + column : w0, *w2 = count > 2 ? w1 + column : w1,
-                 *w3 = count > 3 ? w2 + column : w2;
-    const int16_t *a = g->a;
+    const int8_t *w[QUAD] = {b};
+    for (int i = 1; i < QUAD; i++)
+        w[i] = w[i - 1] + (count > i ? column : 0);
+    if (g->bytes)
+        return ox_mve_dots(g->bytes, w, k, g->zero);
     int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (ptrdiff_t left = k / OX_MVE_PAIRS; left; left--) {
-        const int16x8_t x = vldrhq_s16(a);
-        s0 = vmladavaq_s16(s0, x, eight(w0, is_signed));
-        s1 = vmladavaq_s16(s1, x, eight(w1, is_signed));
-        s2 = vmladavaq_s16(s2, x, eight(w2, is_signed));
-        s3 = vmladavaq_s16(s3, x, eight(w3, is_signed));
-        a += OX_MVE_PAIRS, w0 += OX_MVE_PAIRS, w1 += OX_MVE_PAIRS, w2 += OX_MVE_PAIRS, w3 += OX_MVE_PAIRS;
+    for (ptrdiff_t at = 0; at < k; at += OX_MVE_PAIRS) {
+        const mve_pred16_t there = vctp16q((uint32_t)(k - at));
+        const int16x8_t x = vldrhq_z_s16(g->a + at, there);
+        s0 = vmladavaq_s16(s0, x, eight_at(w[0] + at, there));
+        s1 = vmladavaq_s16(s1, x, eight_at(w[1] + at, there));
+        s2 = vmladavaq_s16(s2, x, eight_at(w[2] + at, there));
+        s3 = vmladavaq_s16(s3, x, eight_at(w[3] + at, there));
     }
-    if (k & (OX_MVE_PAIRS - 1)) {
-        const mve_pred16_t there = vctp16q((uint32_t)(k & (OX_MVE_PAIRS - 1)));
-        const int16x8_t x = vldrhq_z_s16(a, there);
-        s0 = vmladavaq_s16(s0, x, eight_at(w0, is_signed, there));
-        s1 = vmladavaq_s16(s1, x, eight_at(w1, is_signed, there));
-        s2 = vmladavaq_s16(s2, x, eight_at(w2, is_signed, there));
-        s3 = vmladavaq_s16(s3, x, eight_at(w3, is_signed, there));
-    }
-    sums[0] = s0, sums[1] = s1, sums[2] = s2, sums[3] = s3;
+    return (int32x4_t){s0, s1, s2, s3};
 }
 
 /* Sums of sixteen columns that lie side by side, and of up to four. */
@@ -155,7 +191,7 @@ static inline __attribute__((always_inline)) ptrdiff_t multiply_some(const gemm_
     const int8_t *b = g->b + j * g->column;
     const ptrdiff_t left = g->n - j, count = left < QUAD ? left : QUAD;
     if (g->row == 1)
-        multiply_rows(g, b, count, is_signed, sums);
+        vstrwq_s32(sums, multiply_rows(g, b, count));
     else if (left >= MOST)
         multiply_sixteen(g, b, is_signed, sums);
     else
@@ -167,8 +203,8 @@ static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) 
 }
 #else
 /* Where element i of a row of A goes. */
-static ptrdiff_t place_of(const gemm_bytes *g, ptrdiff_t i) {
-    return g->row == 1 ? (i & ~(ptrdiff_t)(QUAD - 1)) + PLACE(i & (QUAD - 1)) : i;
+static inline ptrdiff_t place_of(const gemm_bytes *g, ptrdiff_t i) {
+    return PAIRS && g->row == 1 ? (i & ~(ptrdiff_t)(QUAD - 1)) + PLACE(i & (QUAD - 1)) : i;
 }
 
 static int32_t multiply_one(const gemm_bytes *g, const int8_t *b) {
@@ -182,13 +218,13 @@ static int32_t multiply_one(const gemm_bytes *g, const int8_t *b) {
 static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) {
     const int8_t *b = g->b + j * g->column;
 #if PAIRS
-    if (g->row == 1) {
-        const bool both = j + 1 < g->n;
-        multiply_rows(g, b, both ? b + g->column : b, sums);
-        return both ? 2 : 1;
+    const bool all = g->n - j >= QUAD;
+    if (g->row == 1 && !all) {
+        multiply_row(g, b, sums);
+        return 1;
     }
-    if (g->column == 1 && g->n - j >= QUAD) {
-        multiply_four(g, b, sums);
+    if (all && (g->row == 1 || g->column == 1)) {
+        (g->row == 1 ? multiply_rows : multiply_four)(g, b, sums);
         return QUAD;
     }
 #endif
@@ -197,38 +233,94 @@ static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) 
 }
 #endif
 
-/* Sum j of a row less what zero points contribute, with its bias. */
-static int32_t whole_sum(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
-    const char *at = g->zeros + j * g->step;
-    const int32_t zero = !g->zeros ? 0 : g->flip ? (int32_t)OX_GET(ox_u8, at) : (int32_t)OX_GET(ox_i8, at);
-    const uint32_t more = g->bias ? (uint32_t)g->bias[j] : 0, off = (uint32_t)(zero - (g->flip && !OX_MVE ? 128 : 0));
-    return (int32_t)((uint32_t)sum + more - off * (uint32_t)g->sum);
+/* `count` sums of a row from column j on, less what zero points contribute, with their biases. */
+static inline void complete(const gemm_bytes *g, ptrdiff_t j, ptrdiff_t count, int32_t *sums) {
+    const char *zeros = g->zeros ? g->zeros + j * g->step : NULL;
+    const ox_i32 *bias = g->bias ? g->bias + j : NULL;
+    const bool is_signed = !g->flip;
+    const uint32_t turn = is_signed || OX_MVE ? 0 : 128, sum = (uint32_t)g->sum;
+    for (int32_t *end = sums + count; sums < end; sums++) {
+        uint32_t off = 0, more = 0;
+        if (zeros) {
+            off = is_signed ? (uint32_t)OX_GET(ox_i8, zeros) : OX_GET(ox_u8, zeros);
+            zeros += g->step;
+        }
+        if (bias)
+            more = (uint32_t)*bias++;
+        *sums = (int32_t)((uint32_t)*sums + more - (off - turn) * sum);
+    }
 }
 
-static uint8_t finish(const gemm_bytes *g, ptrdiff_t j, int32_t sum) {
-    const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
-    return (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, sum) ^ g->scales.flip);
+#if OX_MVE
+/* `count` columns from j on, of which at most four are looked at: sums whole, with biases, which may lie anywhere. */
+static inline int32x4_t complete_four(const gemm_bytes *g, ptrdiff_t j, ptrdiff_t count, int32x4_t sums) {
+    const mve_pred16_t there = vctp32q((uint32_t)count);
+    if (g->bias)
+        sums = vaddq_s32(sums, vreinterpretq_s32_u8(vldrbq_z_u8((const uint8_t *)(g->bias + j), there)));
+    if (!g->zeros)
+        return sums;
+    const int8_t *at = (const int8_t *)g->zeros + (g->step ? j : 0);
+    const int32x4_t zeros = four_at(at, !g->flip, g->step ? there : vctp32q(1));
+    return vmlaq_n_s32(sums, g->step ? zeros : vdupq_n_s32(vgetq_lane_s32(zeros, 0)), -g->sum);
 }
 
-/* A row of A. */
+/* A row of results of columns whose elements lie side by side. */
+static __attribute__((noinline)) void run_row(const gemm_bytes *row, uint8_t *to) {
+    const gemm_bytes g = *row;
+    const int32x4_t flip = ox_mve_flip(&g.scales);
+    for (ptrdiff_t j = 0; j < g.n; j += QUAD) {
+        const int32x4_t sums = multiply_rows(&g, g.b + j * g.column, g.n - j);
+        ox_mve_store_channels(&g.scales, j, flip, complete_four(&g, j, g.n - j, sums), g.n - j, to + j);
+    }
+}
+#endif
+
+/* The same as bytes. */
+static inline void finish(const gemm_bytes *g, ptrdiff_t j, ptrdiff_t count, const int32_t *sums, uint8_t *to) {
+    const uint32_t flip = g->scales.flip;
+    for (ptrdiff_t end = j + count; j < end; j++) {
+        const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
+        *to++ = (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, *sums++) ^ flip);
+    }
+}
+
+/* A row of A, as numbers of 16 bits less the zero point, up to whole quads. */
 static void lay_row(gemm_bytes *g, const char *from, int16_t *to) {
     const bool is_signed = g->of->a_dtype == OX_INT8;
+    const ptrdiff_t k = g->k;
+    ptrdiff_t i = 0;
+    int32_t sum = 0;
     g->a = to;
-    g->sum = 0;
 #if OX_MVE
-    ox_mve_widen(from, g->k, is_signed ? 0x80 : 0, g->of->a_zero + (is_signed ? 128 : 0), to);
-    for (ptrdiff_t i = 0; i < g->k; i++)
-        g->sum = ox_plus(g->sum, to[i]);
+    g->bytes = NULL;
+    if (g->row == 1 && !g->flip) {
+        g->zero = g->of->a_zero - (is_signed ? 0 : 128);
+        g->bytes = is_signed ? (const int8_t *)from : ox_mve_turn(from, k, 0x80, (void *)to);
+        sum = ox_mve_sum(g->bytes, OX_MVE_BYTES, k, 0) - (int32_t)k * g->zero;
+    } else {
+        ox_mve_widen(from, k, is_signed ? 0x80 : 0, g->of->a_zero + (is_signed ? 128 : 0), to);
+        for (; i < k; i++)
+            sum = ox_plus(sum, to[i]);
+    }
 #else
-    const ptrdiff_t room = (ptrdiff_t)ox_byte_product_room(g->k);
-    for (ptrdiff_t i = 0; i < room; i++) {
-        int32_t value = 0;
-        if (i < g->k)
-            value = (is_signed ? (int32_t)OX_GET(ox_i8, from + i) : (int32_t)OX_GET(ox_u8, from + i)) - g->of->a_zero;
-        to[place_of(g, i)] = (int16_t)value;
-        g->sum = ox_plus(g->sum, value);
+    const int32_t flip = is_signed ? 0 : 0x80, off = g->of->a_zero - flip; /* of bytes as signed ones */
+    const ptrdiff_t room = (ptrdiff_t)ox_byte_product_room(k);
+#if PAIRS
+    const uint32_t flips = is_signed ? 0 : 0x80808080, offs = ox_bottoms((uint32_t)off, (uint32_t)off);
+    for (uint32_t *words = (uint32_t *)(void *)to; g->row == 1 && i + QUAD <= k; i += QUAD) {
+        const uint32_t word = ox_word_at(from + i) ^ flips;
+        const uint32_t even = ox_less(ox_even_bytes(word), offs), odd = ox_less(ox_odd_bytes(word), offs);
+        sum = ox_both(odd, 0x10001, ox_both(even, 0x10001, sum));
+        *words++ = even, *words++ = odd;
     }
 #endif
+    for (; i < room; i++) {
+        const int32_t value = i < k ? (int8_t)(from[i] ^ flip) - off : 0;
+        to[place_of(g, i)] = (int16_t)value;
+        sum = ox_plus(sum, value);
+    }
+#endif
+    g->sum = sum;
 }
 
 void ox_byte_product_run(const ox_byte_product *of, bool is_scaled, const void *a, const void *b, void *y, void *room) {
@@ -247,18 +339,22 @@ void ox_byte_product_run(const ox_byte_product *of, bool is_scaled, const void *
     uint8_t *to = y;
     ox_i32 *sum = y;
     const char *row = a;
-    for (int64_t m = of->m; m > 0; m--, row += g.k) {
+    for (int64_t m = of->m; m > 0; m--, row += g.k, to += g.n, sum += g.n) {
         lay_row(&g, row, room);
+#if OX_MVE
+        if (is_scaled && g.row == 1) {
+            run_row(&g, to);
+            continue;
+        }
+#endif
         for (ptrdiff_t j = 0, count; j < g.n; j += count) {
             int32_t sums[MOST];
             count = multiply(&g, j, sums);
-            for (ptrdiff_t i = 0; i < count; i++) {
-                const int32_t whole = whole_sum(&g, j + i, sums[i]);
-                if (is_scaled)
-                    *to++ = finish(&g, j + i, whole);
-                else
-                    *sum++ = whole;
-            }
+            complete(&g, j, count, sums);
+            if (is_scaled)
+                finish(&g, j, count, sums, to + j);
+            else
+                memcpy(sum + j, sums, (size_t)count * sizeof *sums);
         }
     }
 }

@@ -5,6 +5,9 @@
 #include "iterate/walk.h"
 #include "loops/element.h"
 
+#include "mve.h"
+
+#include <float.h>
 #include <string.h>
 
 #if !OX_WITH_SCALES
@@ -95,6 +98,69 @@ static void dequantize(ox_dtype x, const char *from, float scale, int32_t zero, 
     OX_AT(ox_f32, to) = (fits ? half : half + half) * scale;
 }
 
+/* The same of `count` floats side by side, and of bytes; Helium has four at a time, but no division. */
+static void quantize_floats(const ox_f32 *from, ptrdiff_t count, float scale, int32_t zero, ox_dtype dtype,
+                            uint8_t *to) {
+    const int32_t least = dtype == OX_INT8 ? INT8_MIN : 0;
+    const float low = (float)(least - zero), high = (float)(least - zero + UINT8_MAX), magic = 0x1.8p23F;
+    const uint8_t *end = to + count;
+#if OX_MVE_FLOATS
+    for (; end - to >= 4; from += 4, to += 4) {
+        const float32x4_t some = {from[0] / scale, from[1] / scale, from[2] / scale, from[3] / scale};
+        const float32x4_t upward = vmaxnmq_f32(some, vdupq_n_f32(low));
+        const float32x4_t value = vaddq_n_f32(vminnmq_f32(upward, vdupq_n_f32(high)), magic);
+        vstrbq_u32(to, vaddq_n_u32(vreinterpretq_u32_f32(value), (uint32_t)zero));
+    }
+#endif
+    while (to < end) {
+        float value = *from++ / scale;
+        value = value > low ? value : low;
+        value = (value < high ? value : high) + magic;
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        *to++ = (uint8_t)(bits + (uint32_t)zero);
+    }
+}
+static void dequantize_bytes(const uint8_t *from, ptrdiff_t count, float scale, int32_t zero, ox_dtype dtype,
+                             ox_f32 *to) {
+    const uint8_t flip = dtype == OX_INT8 ? 0x80 : 0;
+    const int32_t off = zero + flip;
+    const ox_f32 *end = to + count;
+#if OX_MVE_FLOATS
+    const bool is_normal = scale >= FLT_MIN && scale <= FLT_MAX; /* others are 0 to it, or not numbers */
+    for (; is_normal && end - to >= 4; from += 4, to += 4) {
+        const int32x4_t bytes = vreinterpretq_s32_u32(veorq_u32(vldrbq_u32(from), vdupq_n_u32(flip)));
+        const float32x4_t value = vmulq_n_f32(vcvtq_f32_s32(vsubq_n_s32(bytes, off)), scale);
+        vstrbq_u8((uint8_t *)to, vreinterpretq_u8_f32(value)); /* which may lie anywhere */
+    }
+#endif
+    while (to < end)
+        *to++ = (float)((*from++ ^ flip) - off) * scale;
+}
+
+/* Elements of a type, `step` bytes apart, that become those of another type by one scale and zero point. */
+typedef struct some {
+    ox_dtype x, y;
+    ptrdiff_t step, count;
+    float scale;
+    int32_t zero;
+} some;
+
+static void run_some(const some *s, const char *from, char *to) {
+    const size_t width = ox_dtype_size(s->x), size = ox_dtype_size(s->y);
+    const bool beside = s->step == (ptrdiff_t)width;
+    if (beside && s->x == OX_FLOAT && size == 1)
+        quantize_floats((const void *)from, s->count, s->scale, s->zero, s->y, (void *)to);
+    else if (beside && s->y == OX_FLOAT && width == 1)
+        dequantize_bytes((const void *)from, s->count, s->scale, s->zero, s->x, (void *)to);
+    else
+        for (ptrdiff_t left = s->count; left; left--, from += s->step, to += size)
+            if (s->y == OX_FLOAT)
+                dequantize(s->x, from, s->scale, s->zero, to);
+            else
+                quantize(s->x, from, s->scale, s->zero, s->y, to);
+}
+
 /* ---- Prepare and run -------------------------------------------------------------------------------------------- */
 
 static ox_status lack(ox_call *call, ox_dtype dtype) {
@@ -130,21 +196,16 @@ ox_status ox_prepare_quantize(ox_call *call) {
 static void run_row(const ox_call *call, const scaled *s, const operand in[3], const int64_t *index, char *to) {
     const ox_tensor *x = call->in[X], *y = call->out[0];
     const int last = x->rank ? x->rank - 1 : 0;
-    const ptrdiff_t count = x->rank ? (ptrdiff_t)x->dims[last] : 1, step = (ptrdiff_t)in[X].steps[last];
+    const ptrdiff_t count = x->rank ? (ptrdiff_t)x->dims[last] : 1;
     const size_t size = ox_dtype_size(y->dtype);
     const char *at = row_at(&in[X], last, index, &(scaled){-1, 1});
     const char *scales = row_at(&in[SCALE], last, index, s), *zeros = row_at(&in[ZERO_POINT], last, index, s);
-    float scale = 0;
-    int32_t zero = 0;
-    for (ptrdiff_t j = 0; j < count; j++, at += step, to += size) {
-        if (!j || in[SCALE].steps[last]) {
-            scale = OX_GET(ox_f32, element_at(&in[SCALE], scales, last, j, s));
-            zero = integer_at(in[ZERO_POINT].dtype, element_at(&in[ZERO_POINT], zeros, last, j, s));
-        }
-        if (y->dtype == OX_FLOAT)
-            dequantize(x->dtype, at, scale, zero, to);
-        else
-            quantize(x->dtype, at, scale, zero, y->dtype, to);
+    some of = {.x = x->dtype, .y = y->dtype, .step = (ptrdiff_t)in[X].steps[last]};
+    of.count = in[SCALE].steps[last] ? 1 : count;
+    for (ptrdiff_t j = 0; j < count; j += of.count, at += of.count * of.step, to += (size_t)of.count * size) {
+        of.scale = OX_GET(ox_f32, element_at(&in[SCALE], scales, last, j, s));
+        of.zero = integer_at(in[ZERO_POINT].dtype, element_at(&in[ZERO_POINT], zeros, last, j, s));
+        run_some(&of, at, to);
     }
 }
 

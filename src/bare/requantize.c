@@ -3,8 +3,7 @@
 #include "soft.h"
 
 enum {
-    LEAST_SHIFT = 2, /* so that some upper halves are sure */
-    MOST_SHIFT = 20  /* so that sums beyond 2^30, whose upper halves are further off, saturate */
+    MOST_SHIFT = 20 /* so that sums beyond 2^30, whose upper halves are further off, saturate */
 };
 
 static float scale_of(const ox_channel_scales *s, ptrdiff_t channel) {
@@ -36,7 +35,7 @@ ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel) {
     const uint64_t product = (uint64_t)s->ratio * ((bits & 0x7fffff) | 0x800000); /* from 2^54 to 2^56 */
     const int32_t more = product >> 55 ? 25 : 24;
     const int32_t shift = -32 - (s->exponent + exponent - 127 - 23 + more);
-    if (shift < LEAST_SHIFT || shift > MOST_SHIFT)
+    if (shift < OX_LEAST_SHIFT || shift > MOST_SHIFT)
         return (ox_factor){0, 0};
     return (ox_factor){(int32_t)(product >> more), (uint32_t)shift};
 }

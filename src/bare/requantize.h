@@ -32,6 +32,10 @@ typedef struct ox_factor {
     uint32_t shift;
 } ox_factor;
 
+enum {
+    OX_LEAST_SHIFT = 2 /* so that some upper halves are sure */
+};
+
 ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel);
 
 /* The upper half of a sum's product with the factor is less than 2 below, or 1 above, that with the scale, so that it

@@ -130,7 +130,7 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows functions products scales,$(NETWORKS))) \
   $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet) \
   $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan) \
-  $(patsubst %,%@cortex-m55,mobilenet resnet autoencoder)
+  $(foreach target,cortex-m55 cortex-m0 rv32,$(patsubst %,%@$(target),mobilenet resnet autoencoder))
 device-bench: $(BUILD)/ox
 	@mkdir -p $(BUILD)/device
 	@BUILD='$(BUILD)' MAKE='$(MAKE)' sh tests/embedded/bench.sh $(BUILD)/device/bench.md $(DEVICE_BENCH)
@@ -141,7 +141,7 @@ device-bench: $(BUILD)/ox
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
   device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 \
   device-network@products-cortex-m4 device-network@products-rv32 device-network@scales-cortex-m4 device-network@functions-cortex-m4 device-plan@functions-cortex-m0 device-network@autoencoder-cortex-m4 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 device-plan@windows-cortex-m55 \
-  device-plan@products-cortex-m0 $(TINY_NETWORKS:%=device-example@%-cortex-m4) $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
+  device-plan@products-cortex-m0 device-plan@products-cortex-m55 device-network@resnet-cortex-m55 $(TINY_NETWORKS:%=device-example@%-cortex-m4) $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases
 	+@OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh $(DEVICE_PARTS)
