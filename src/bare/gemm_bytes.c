@@ -46,8 +46,8 @@ static inline void add_quad(const uint32_t *a, uint32_t word, int32_t *sum) {
 }
 
 #if defined(__ARM_FEATURE_SIMD32) && defined(__OPTIMIZE__)
-/* Two quads of four columns at a time, up to `end` of the first one. All registers are taken: not inlined. */
-static __attribute__((noinline)) const uint32_t *multiply_pairs(const uint32_t *a, const int8_t *b, const int8_t *end,
+/* Four quads of four columns at a time, up to `end` of the first one. All registers are taken: not inlined. */
+static __attribute__((noinline)) const uint32_t *multiply_quads(const uint32_t *a, const int8_t *b, const int8_t *end,
                                                                 ptrdiff_t column, int32_t sums[QUAD]) {
     int32_t s0 = sums[0], s1 = sums[1], s2 = sums[2], s3 = sums[3];
     uint32_t even, odd;
@@ -57,7 +57,7 @@ static __attribute__((noinline)) const uint32_t *multiply_pairs(const uint32_t *
 #define QUAD_OF_FOUR                                                                                                   \
     "ldmia %[a]!, {r0, r1}\n" WORD_OF_ONE("[%[b], %[column]]", "s1") WORD_OF_ONE("[%[b], %[column], lsl #1]", "s2")    \
         WORD_OF_ONE("[%[b], %[third]]", "s3") WORD_OF_ONE("[%[b]], #4", "s0")
-    __asm__("1:\n" QUAD_OF_FOUR QUAD_OF_FOUR "cmp %[b], %[end]\n bne 1b\n"
+    __asm__("1:\n" QUAD_OF_FOUR QUAD_OF_FOUR QUAD_OF_FOUR QUAD_OF_FOUR "cmp %[b], %[end]\n bne 1b\n"
             : [a] "+r"(a), [b] "+r"(b), [s0] "+r"(s0), [s1] "+r"(s1), [s2] "+r"(s2), [s3] "+r"(s3), [even] "=&r"(even),
               [odd] "=&r"(odd)
             : [end] "r"(end), [column] "r"(column), [third] "r"(3 * column)
@@ -68,7 +68,7 @@ static __attribute__((noinline)) const uint32_t *multiply_pairs(const uint32_t *
     return a;
 }
 #else
-static inline const uint32_t *multiply_pairs(const uint32_t *a, const int8_t *b, const int8_t *end, ptrdiff_t column,
+static inline const uint32_t *multiply_quads(const uint32_t *a, const int8_t *b, const int8_t *end, ptrdiff_t column,
                                              int32_t sums[QUAD]) {
     for (; b < end; b += QUAD, a += 2)
         for (int j = 0; j < QUAD; j++)
@@ -77,35 +77,22 @@ static inline const uint32_t *multiply_pairs(const uint32_t *a, const int8_t *b,
 }
 #endif
 
-/* Sums of `count` columns, a constant where this is inlined, from the quads of a row on, whose elements lie side by
- * side. */
-static inline __attribute__((always_inline)) void add_columns(const gemm_bytes *g, const uint32_t *a, const int8_t *b,
-                                                              ptrdiff_t k, const int count, int32_t *sums) {
-    const uint32_t flip = g->flip;
-    const ptrdiff_t column = g->column;
-    for (; k >= QUAD; k -= QUAD, b += QUAD, a += 2)
-        for (int j = 0; j < count; j++)
+/* Sums of four columns, whose elements lie side by side, and the first ones of which are `column` bytes apart. */
+static void multiply_rows(const gemm_bytes *g, const int8_t *b, ptrdiff_t column, int32_t sums[QUAD]) {
+    const uint32_t *a = (const uint32_t *)(const void *)g->a, flip = g->flip;
+    const ptrdiff_t most = flip ? 0 : g->k & ~(ptrdiff_t)(4 * QUAD - 1);
+    ptrdiff_t k = g->k - most;
+    memset(sums, 0, QUAD * sizeof *sums);
+    if (most)
+        a = multiply_quads(a, b, b + most, column, sums);
+    for (b += most; k >= QUAD; k -= QUAD, b += QUAD, a += 2)
+        for (int j = 0; j < QUAD; j++)
             add_quad(a, ox_word_at(b + j * column) ^ flip, &sums[j]);
-    for (int j = 0; k && j < count; j++) { /* zeros of A take off what is behind */
+    for (int j = 0; k && j < QUAD; j++) { /* zeros of A take off what is behind */
         uint32_t word = 0;
         memcpy(&word, b + j * column, (size_t)k);
         add_quad(a, word ^ flip, &sums[j]);
     }
-}
-
-/* Sums of four columns, whose elements lie side by side, and of one. */
-static void multiply_rows(const gemm_bytes *g, const int8_t *b, int32_t sums[QUAD]) {
-    const uint32_t *a = (const uint32_t *)(const void *)g->a;
-    const ptrdiff_t pairs = g->flip ? 0 : g->k & ~(ptrdiff_t)(2 * QUAD - 1);
-    memset(sums, 0, QUAD * sizeof *sums);
-    if (pairs)
-        a = multiply_pairs(a, b, b + pairs, g->column, sums);
-    if (g->k > pairs)
-        add_columns(g, a, b + pairs, g->k - pairs, QUAD, sums);
-}
-static void multiply_row(const gemm_bytes *g, const int8_t *b, int32_t *sum) {
-    *sum = 0;
-    add_columns(g, (const uint32_t *)(const void *)g->a, b, g->k, 1, sum);
 }
 
 /* Sums of four columns that lie side by side. */
@@ -219,12 +206,12 @@ static ptrdiff_t multiply(const gemm_bytes *g, ptrdiff_t j, int32_t sums[MOST]) 
     const int8_t *b = g->b + j * g->column;
 #if PAIRS
     const bool all = g->n - j >= QUAD;
-    if (g->row == 1 && !all) {
-        multiply_row(g, b, sums);
-        return 1;
+    if (g->row == 1) { /* one column four times, if there are no others */
+        multiply_rows(g, b, all ? g->column : 0, sums);
+        return all ? QUAD : 1;
     }
-    if (all && (g->row == 1 || g->column == 1)) {
-        (g->row == 1 ? multiply_rows : multiply_four)(g, b, sums);
+    if (all && g->column == 1) {
+        multiply_four(g, b, sums);
         return QUAD;
     }
 #endif
@@ -279,7 +266,7 @@ static __attribute__((noinline)) void run_row(const gemm_bytes *row, uint8_t *to
 static inline void finish(const gemm_bytes *g, ptrdiff_t j, ptrdiff_t count, const int32_t *sums, uint8_t *to) {
     const uint32_t flip = g->scales.flip;
     for (ptrdiff_t end = j + count; j < end; j++) {
-        const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_of(&g->scales, j));
+        const ox_requantizer q = ox_requantizer_of(&g->scales, ox_factor_now(&g->scales, j));
         *to++ = (uint8_t)((uint32_t)ox_requantize_one(&q, &g->scales, j, *sums++) ^ flip);
     }
 }

@@ -142,7 +142,7 @@ typedef struct ox_mve_scale {
 } ox_mve_scale;
 
 enum {
-    OX_MVE_DOWN = 20 /* the most that ox_factor_of shifts */
+    OX_MVE_DOWN = OX_MOST_SHIFT
 };
 
 static inline uint32_t ox_mve_half(const ox_channel_scales *s) {

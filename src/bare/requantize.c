@@ -2,10 +2,6 @@
 #include "requantize.h"
 #include "soft.h"
 
-enum {
-    MOST_SHIFT = 20 /* so that sums beyond 2^30, whose upper halves are further off, saturate */
-};
-
 static float scale_of(const ox_channel_scales *s, ptrdiff_t channel) {
     return s->w[channel * s->step];
 }
@@ -26,18 +22,7 @@ ox_channel_scales ox_channel_scales_of(float x, const ox_tensor *w, float y, boo
 }
 
 ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel) {
-    const float scale = scale_of(s, channel);
-    uint32_t bits;
-    memcpy(&bits, &scale, sizeof bits);
-    const int32_t exponent = (int32_t)(bits >> 23); /* with the sign */
-    if (!s->ratio || exponent < 1 || exponent >= 0xff)
-        return (ox_factor){0, 0};
-    const uint64_t product = (uint64_t)s->ratio * ((bits & 0x7fffff) | 0x800000); /* from 2^54 to 2^56 */
-    const int32_t more = product >> 55 ? 25 : 24;
-    const int32_t shift = -32 - (s->exponent + exponent - 127 - 23 + more);
-    if (shift < OX_LEAST_SHIFT || shift > MOST_SHIFT)
-        return (ox_factor){0, 0};
-    return (ox_factor){(int32_t)(product >> more), (uint32_t)shift};
+    return ox_factor_now(s, channel);
 }
 
 /* As ox_integer_loops.requantize has it, within limits that saturation is well inside of. */

@@ -33,10 +33,27 @@ typedef struct ox_factor {
 } ox_factor;
 
 enum {
-    OX_LEAST_SHIFT = 2 /* so that some upper halves are sure */
+    OX_LEAST_SHIFT = 2, /* so that some upper halves are sure */
+    OX_MOST_SHIFT = 20  /* so that sums beyond 2^30, whose upper halves are further off, saturate */
 };
 
 ox_factor ox_factor_of(const ox_channel_scales *s, ptrdiff_t channel);
+
+/* The same where it is called. */
+static inline ox_factor ox_factor_now(const ox_channel_scales *s, ptrdiff_t channel) {
+    const float scale = s->w[channel * s->step];
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    const int32_t exponent = (int32_t)(bits >> 23); /* with the sign */
+    if (!s->ratio || exponent < 1 || exponent >= 0xff)
+        return (ox_factor){0, 0};
+    const uint64_t product = (uint64_t)s->ratio * ((bits & 0x7fffff) | 0x800000); /* from 2^54 to 2^56 */
+    const int32_t more = product >> 55 ? 25 : 24;
+    const int32_t shift = -32 - (s->exponent + exponent - 127 - 23 + more);
+    if (shift < OX_LEAST_SHIFT || shift > OX_MOST_SHIFT)
+        return (ox_factor){0, 0};
+    return (ox_factor){(int32_t)(product >> more), (uint32_t)shift};
+}
 
 /* The upper half of a sum's product with the factor is less than 2 below, or 1 above, that with the scale, so that it
  * does not tell where it is so near to a boundary of rounding. */
