@@ -137,6 +137,9 @@ PEERS = [f"| {version} | {{{peer} networks}} | {{{peer} mean}} | {{{peer} least}
 ] + [f"| {name} | {{millions of {network} on cortex-m4}} | {{KB of RAM of {network} on cortex-m4}} | "
      f"{{KB of flash of {network} on cortex-m4}} |" for name, network in
      {"ox, float": "kws_float", "ox, int8 (QDQ)": "kws_qdq", "ox, int8 (QDQ), a plan": "kws_qdq, a plan"}.items()]
+PEERS += [f"| {name} | {processor} | {{millions of {network} on {target}}} |" for processor, target in
+          {"Cortex-M4F": "cortex-m4", "Cortex-M55": "cortex-m55", "Cortex-M0": "cortex-m0", "RV32": "rv32"}.items() for name, network in
+          {"keyword spotter": "kws_qdq", "MobileNet, 96x96": "mobilenet", "ResNet, 32x32": "resnet", "autoencoder": "autoencoder"}.items()]
 DEVICES = [f"| {name} | {{instructions of {network} on cortex-m4}} | {{flash of {network} on cortex-m4}} | "
            f"{{RAM of {network} on cortex-m4}} |" for name, network in
            {"keyword spotter of 2.7 million products, int8": "kws_qdq", "the same, a plan": "kws_qdq, a plan"}.items()] + [
