@@ -75,7 +75,7 @@ NETWORK        ?= kws_qdq
 NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
 network_buffer_cortex-m55 := 131072
-NETWORK_BUFFER = $(or $(network_buffer_$(TARGET)),524288)
+NETWORK_BUFFER = $(or $(network_buffer_$(TARGET)),655360)
 NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows functions products scales
 $(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)
