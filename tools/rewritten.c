@@ -64,6 +64,7 @@ typedef struct rewriter {
     made_node *nodes;
     size_t count;
     names read;      /* initializers that are read */
+    names given;     /* outputs of the graph */
     names tables;    /* values that become initializers: */
     ox_text tensors; /* these */
     int64_t opset;
@@ -231,6 +232,13 @@ static void put_opset(ox_text *out, const char *domain, int64_t version) {
     put_text(out, MODEL_OPSET, &made);
 }
 
+/* Whether a field of the model is written anew: domains of nodes, and functions, in whose place nodes are. */
+static bool is_replaced(const rewriter *r, const ox_field *field) {
+    const ox_message domain = field->number == MODEL_OPSET ? find(field->body, OPSET_DOMAIN) : (ox_message){NULL, NULL};
+    return field->number == MODEL_FUNCTION ||
+           (field->number == MODEL_OPSET && (is_onnx(domain) || (r->has_own && is_text(domain, OX_OWN_DOMAIN))));
+}
+
 /* Adds the model of the file with another graph. */
 static void put_model(const rewriter *r, ox_text *out, ox_text *graph) {
     ox_message model = r->model;
@@ -238,8 +246,7 @@ static void put_model(const rewriter *r, ox_text *out, ox_text *graph) {
     while (ox_message_next(&model, &field))
         if (field.number == MODEL_GRAPH)
             put_text(out, MODEL_GRAPH, graph);
-        else if (field.number != MODEL_FUNCTION &&
-                 (field.number != MODEL_OPSET || !is_onnx(find(field.body, OPSET_DOMAIN))))
+        else if (!is_replaced(r, &field))
             ox_message_put(out, field.whole);
     put_opset(out, "", r->opset);
     if (r->has_own)
@@ -270,21 +277,27 @@ static void put_graph(const rewriter *r, ox_text *out) {
     put_model(r, out, &made);
 }
 
-/* Names of initializers that are defaults of inputs, which sessions may replace. */
-static void keep_defaults(rewriter *r, names *inputs) {
+/* Adds copies of the names of the graph's inputs or outputs. */
+static void add_ends(const rewriter *r, uint64_t number, names *to) {
     ox_message graph = r->graph;
     ox_field field;
     while (ox_message_next(&graph, &field))
-        if (field.number == GRAPH_INPUT) {
+        if (field.number == number) {
             const ox_message name = find(field.body, INFO_NAME);
             const size_t size = (size_t)(name.end - name.at);
             char *copy = ox_tool_alloc(size + 1);
             if (size)
                 memcpy(copy, name.at, size);
             copy[size] = 0;
-            take_weight(r, copy);
-            add_name(inputs, copy);
+            add_name(to, copy);
         }
+}
+
+/* Keeps initializers that are defaults of inputs, which sessions may replace. */
+static void keep_defaults(rewriter *r, names *inputs) {
+    add_ends(r, GRAPH_INPUT, inputs);
+    for (size_t i = 0; i < inputs->count; i++)
+        take_weight(r, inputs->at[i]);
 }
 
 static bool can_load(const ox_text *text, ox_model **model) {
@@ -307,7 +320,16 @@ static void leave_out_weights(rewriter *r, const names *needed) {
     }
 }
 
-/* Finds the nodes that compute tables, and those that something else reads, too. */
+/* Whether a node gives that value. */
+static bool is_made(const rewriter *r, const char *name) {
+    for (size_t n = 0; n < r->count; n++)
+        if (has_name(&r->nodes[n].outputs, name))
+            return true;
+    return false;
+}
+
+/* Finds the nodes that compute tables, and those that something else reads, too. Tables that no node computes are those
+ * of the file. */
 static void find_makers(rewriter *r) {
     names wanted = {0}, needed = {0};
     bool any = false;
@@ -315,6 +337,8 @@ static void find_makers(rewriter *r) {
         r->nodes[n].is_read = true;
         any |= r->nodes[n].is_table;
     }
+    for (size_t i = 0; i < r->given.count; i++)
+        add_name(&needed, r->given.at[i]);
     for (size_t n = r->count; any && n-- > 0;) {
         made_node *node = &r->nodes[n];
         node->is_read = false;
@@ -325,7 +349,7 @@ static void find_makers(rewriter *r) {
         node->is_read |= !node->makes;
         for (size_t i = 0; i < node->inputs.count; i++) {
             const char *name = node->inputs.at[i];
-            const bool is_table = node->is_table && i == 1;
+            const bool is_table = node->is_table && i == 1 && is_made(r, name);
             if (is_table && !has_name(&r->tables, name))
                 add_name(&r->tables, name);
             if (is_table || node->makes)
@@ -401,15 +425,21 @@ static bool is_single(ox_message message, uint64_t number) {
     return count == 1;
 }
 
+/* Names that add_ends copied. */
+static void free_ends(names *ends) {
+    for (size_t i = 0; i < ends->count; i++)
+        free((char *)(uintptr_t)ends->at[i]);
+    free(ends->at);
+}
+
 static void free_rewriter(rewriter *r, names *inputs) {
-    for (size_t i = 0; i < inputs->count; i++)
-        free((char *)(uintptr_t)inputs->at[i]);
+    free_ends(inputs);
+    free_ends(&r->given);
     for (size_t n = 0; n < r->count; n++) {
         ox_text_free(&r->nodes[n].bytes);
         free(r->nodes[n].inputs.at);
         free(r->nodes[n].outputs.at);
     }
-    free(inputs->at);
     free(r->nodes);
     free(r->read.at);
     free(r->tables.at);
@@ -426,6 +456,7 @@ static bool rewrite(const ox_model *loaded, ox_text *out, ox_message model) {
     bool done = !ox_model_write(loaded, &writer, &error) && !r.failed;
     r.opset = writer.opset;
     if (done) {
+        add_ends(&r, GRAPH_OUTPUT, &r.given);
         find_makers(&r);
         done = !r.tables.count || compute_tables(&r);
     }

@@ -96,11 +96,39 @@ OWN = [  # what the error says, "" for none
 ]
 
 
+def beside_table(*outputs):
+    """A function of one byte in front of a ByteTable that the file has; some of its constants are outputs, too."""
+    tensors = [helper.make_tensor("s", TensorProto.FLOAT, [], [0.1]), helper.make_tensor("z", TensorProto.INT8, [], [3]),
+               helper.make_tensor("t", TensorProto.INT8, [256], list(range(127, -129, -1)))]
+    nodes = [helper.make_node("Constant", [], ["y_scale"], value=helper.make_tensor("y_scale", TensorProto.FLOAT, [], [0.01])),
+             helper.make_node("DequantizeLinear", ["a", "s", "z"], ["x"]), helper.make_node("Sigmoid", ["x"], ["sigmoid"]),
+             helper.make_node("QuantizeLinear", ["sigmoid", "y_scale", "z"], ["y"]),
+             helper.make_node("ByteTable", ["y", "t"], ["turned"], domain="ox")]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("a", TensorProto.INT8, [64])],
+                              [helper.make_tensor_value_info(name, kind, None) for name, kind in
+                               (("turned", TensorProto.INT8), *[(name, TensorProto.FLOAT) for name in outputs])], tensors)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ox", 1)], ir_version=8)
+
+
+def compare_beside(ox, folder):
+    for outputs_too in (), ("y_scale",), ("s",), ("s", "y_scale"):
+        name, model = "beside a table" + "".join(f", {name} given" for name in outputs_too), beside_table(*outputs_too)
+        (folder / "model.onnx").write_bytes(model.SerializeToString())
+        made = onnx.load(embed(ox, folder / "model.onnx", folder / "beside")[0])
+        used = {node.op_type for node in made.graph.node}
+        tally.check(f"{name}: tables alone", used - {"Constant"} == {"ByteTable"}, used)
+        tally.check(f"{name}: each domain once", len(made.opset_import) == len({o.domain for o in made.opset_import}))
+        (folder / "beside" / "made.onnx").write_bytes(made.SerializeToString())
+        tally.check(f"{name}: the same bits", outputs(ox, folder / "model.onnx", folder / "beside" / "given")
+                    == outputs(ox, folder / "beside" / "made.onnx", folder / "beside" / "again"))
+
+
 def main():
     ox, networks, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
     for name in NETWORKS:
         compare(ox, name, networks / name / "model.onnx", folder)
+    compare_beside(ox, folder)
     for i, (text, model) in enumerate(OWN):
         path = folder / f"own_{i}.onnx"
         path.write_bytes(model.SerializeToString())
