@@ -64,6 +64,10 @@ float ox_quant_float(const ox_tensor *tensor, int64_t i);
 float ox_quant_scale(const ox_quantization *q, int64_t i);
 int64_t ox_quant_zero(const ox_quantization *q, int64_t i);
 
+/* Each of its results gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no
+ * others. */
+bool ox_quant_is_move(const ox_node *node);
+
 /* What a QuantizeLinear makes of floats, or (back) a DequantizeLinear makes floats of. False where it is not known. */
 bool ox_quant_read(const ox_requantizer *r, const ox_node *node, bool back, ox_quantization *q);
 /* What the DequantizeLinear that gives a value makes floats of. */
@@ -105,8 +109,5 @@ ox_status ox_quant_elements(ox_requantizer *r, int32_t n, int32_t value, const o
                             const ox_quantization *to);
 ox_status ox_quant_move(ox_requantizer *r, int32_t n, int32_t value, const ox_node *move, const ox_quantization *to);
 ox_status ox_quant_table(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to);
-/* Each of its results gives elements of input 0 (Concat: of all inputs; Where: of inputs 1 and 2) as they are, and no
- * others. */
-bool ox_quant_is_move(const ox_node *node);
 
 #endif

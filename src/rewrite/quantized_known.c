@@ -7,6 +7,10 @@
 #define LEAST_SCALE 0x1p-48f
 #define MOST_SCALE 0x1p48f
 
+enum {
+    MOST_STEPS = 16 /* operators that only move a value, to what gives its type */
+};
+
 /* ---- What is known ------------------------------------------------------------------------------------------ */
 
 ox_int_range ox_quant_range(ox_dtype dtype) {
@@ -70,6 +74,38 @@ static const ox_tensor *known_list(const ox_requantizer *r, int32_t value) {
     return squeeze && tensor && ox_tensor_count(tensor) != 1 ? NULL : tensor;
 }
 
+/* ---- Moves -------------------------------------------------------------------------------------------------- */
+
+/* The attribute has this text; or is missing, which means the same. */
+static bool says(const ox_node *node, const char *name, const char *text, bool otherwise) {
+    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_STRING);
+    return attr ? ox_says(attr->u.s, text) : otherwise;
+}
+
+/* Moves by one of its modes. */
+static bool is_moving_mode(const ox_node *node) {
+    if (ox_build_is_op(node, "Pad"))
+        return node->version >= 11;
+    return ox_build_is_op(node, "Resize") && node->version >= 11 && says(node, "mode", "nearest", true) &&
+           !says(node, "coordinate_transformation_mode", "tf_crop_and_resize", false);
+}
+
+bool ox_quant_is_move(const ox_node *node) {
+    static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",   "Gather",
+                                        "Identity", "MaxPool",      "Reshape",   "Slice",     "SpaceToDepth",
+                                        "Squeeze",  "Tile",         "Transpose", "Unsqueeze", "Where"};
+    if (!node || !node->nin)
+        return false;
+    if (ox_build_is_op(node, "Split"))
+        return true;
+    if (node->nout != 1)
+        return false;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+        if (ox_build_is_op(node, moves[i]))
+            return true;
+    return is_moving_mode(node);
+}
+
 /* ---- Quantizations ------------------------------------------------------------------------------------------ */
 
 /* Attributes that change what the node computes. */
@@ -87,6 +123,46 @@ static bool has_plain_scales(const ox_quantization *q) {
     return true;
 }
 
+/* The node of the model that gives a value, which an integer operator may have replaced. */
+static const ox_node *model_maker(const ox_requantizer *r, int32_t value) {
+    const int32_t n = value < 0 ? OX_NOBODY : r->makers[value];
+    if (OX_KEEP_WRITTEN && r->scope->written && n >= 0)
+        return &r->scope->written->graph.nodes[n];
+    return ox_quant_maker(r, value);
+}
+
+/* The type that a QuantizeLinear gives. */
+static ox_dtype written_type(const ox_requantizer *r, const ox_node *node) {
+    const ox_tensor *zeros = known_list(r, ox_quant_input(node, 2));
+    if (ox_quant_input(node, 2) >= 0)
+        return zeros ? zeros->dtype : OX_UNDEFINED;
+    const int64_t dtype = ox_emit_int(node, "output_dtype", 0);
+    return dtype ? (ox_dtype)dtype : OX_UINT8;
+}
+
+/* The type of a value, where it is stated, or known by what gives it; OX_UNDEFINED elsewhere. */
+static ox_dtype type_of(const ox_requantizer *r, int32_t value) {
+    for (int steps = 0; value >= 0 && steps < MOST_STEPS; steps++) {
+        const ox_tensor *known = ox_quant_known(r, value);
+        const ox_dtype stated = r->scope->values[value].dtype;
+        const ox_node *node = model_maker(r, value);
+        if (known || stated != OX_UNDEFINED)
+            return known ? known->dtype : stated;
+        if (node && ox_build_is_op(node, "QuantizeLinear"))
+            return written_type(r, node);
+        if (!ox_quant_is_move(node))
+            return OX_UNDEFINED;
+        value = ox_quant_input(node, ox_build_is_op(node, "Where") ? 1 : 0);
+    }
+    return OX_UNDEFINED;
+}
+
+/* A zero point of another type than the integers is the model's fault, which the node itself tells. */
+static bool fits_integers(const ox_requantizer *r, const ox_quantization *q) {
+    const ox_dtype type = q->zeros ? type_of(r, ox_quant_input(q->node, 0)) : OX_UNDEFINED;
+    return type == OX_UNDEFINED || type == q->dtype;
+}
+
 bool ox_quant_read(const ox_requantizer *r, const ox_node *node, bool back, ox_quantization *q) {
     if (!node)
         return false;
@@ -102,7 +178,7 @@ bool ox_quant_read(const ox_requantizer *r, const ox_node *node, bool back, ox_q
     q->dtype = q->zeros ? q->zeros->dtype : back ? r->scope->values[node->in[0]].dtype : OX_UINT8;
     if (q->count < 1 || (q->zeros && (q->zeros->rank > 1 || ox_tensor_count(q->zeros) != q->count)))
         return false;
-    return has_plain_attrs(node, back ? OX_FLOAT : q->dtype) && has_plain_scales(q);
+    return has_plain_attrs(node, back ? OX_FLOAT : q->dtype) && has_plain_scales(q) && (!back || fits_integers(r, q));
 }
 
 /* What a DequantizeLinear makes floats of. */

@@ -4,38 +4,9 @@
 
 #include "ops/index/byte_table.h"
 
-/* The attribute has this text; or is missing, which means the same. */
-static bool says(const ox_node *node, const char *name, const char *text, bool otherwise) {
-    const ox_attr *attr = ox_emit_attr(node, name, OX_ATTR_STRING);
-    return attr ? ox_says(attr->u.s, text) : otherwise;
-}
-
 static bool is_constant_pad(const ox_node *node) {
-    return ox_build_is_op(node, "Pad") && says(node, "mode", "constant", true);
-}
-
-/* Moves by one of its modes. */
-static bool is_moving_mode(const ox_node *node) {
-    if (ox_build_is_op(node, "Pad"))
-        return node->version >= 11;
-    return ox_build_is_op(node, "Resize") && node->version >= 11 && says(node, "mode", "nearest", true) &&
-           !says(node, "coordinate_transformation_mode", "tf_crop_and_resize", false);
-}
-
-bool ox_quant_is_move(const ox_node *node) {
-    static const char *const moves[] = {"Concat",   "DepthToSpace", "Expand",    "Flatten",   "Gather",
-                                        "Identity", "MaxPool",      "Reshape",   "Slice",     "SpaceToDepth",
-                                        "Squeeze",  "Tile",         "Transpose", "Unsqueeze", "Where"};
-    if (!node || !node->nin)
-        return false;
-    if (ox_build_is_op(node, "Split"))
-        return true;
-    if (node->nout != 1)
-        return false;
-    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
-        if (ox_build_is_op(node, moves[i]))
-            return true;
-    return is_moving_mode(node);
+    const ox_attr *mode = ox_emit_attr(node, "mode", OX_ATTR_STRING);
+    return ox_build_is_op(node, "Pad") && (!mode || ox_says(mode->u.s, "constant"));
 }
 
 #if OX_WITH_OWN_OPERATORS

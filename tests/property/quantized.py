@@ -557,6 +557,26 @@ def check_lost(g, data, floats, listed, **options):
     return None if same else f"{extra[0]} as an output changes bits"
 
 
+def check_spoiled(g, inside):
+    """A zero point of another type than the integers: the model is refused, with integer operators as without them."""
+    kept = {tensor.name: numpy_helper.to_array(tensor) for tensor in g.kept}
+    read = [n for n in g.nodes if n.op_type == "DequantizeLinear" and len(n.input) > 2 and n.input[2] in kept]
+    if not read:
+        return None
+    node = read[g.number(0, len(read) - 1)]
+    zeros = kept[node.input[2]]
+    g.kept.append(numpy_helper.from_array(np.zeros(zeros.shape, np.int8 if zeros.dtype == np.uint8 else np.uint8), "spoiled"))
+    node.input[2] = "spoiled"
+    for no_integer in False, True:
+        try:
+            run(g, model_of(g, inside), no_integer=no_integer)
+            return f"{node.name} has a zero point of another type, and runs{' without integer operators' if no_integer else ''}"
+        except oxlib.OxError as error:
+            if "must have the type of" not in str(error):
+                return f"{node.name} has a zero point of another type: {error}"
+    return None
+
+
 KINDS = (conv, function, matmul, move, gemm, arithmetic, conv, pool, function, mean, product_of_two, arithmetic, split,
          transposed)
 
@@ -578,7 +598,8 @@ def case(rng, turn):
     if [name for _, name in written] != [n.name for n in g.nodes]:
         return f"{what}: no_integer runs {written}"
     wrong = wrong or check_nodes(g, listed) or differs(g, integer, floats, "no_integer", g.same_bits) or \
-        (g.peer and differs(g, integer, by_runtime(g, data), "ONNX Runtime"))
+        (g.peer and differs(g, integer, by_runtime(g, data), "ONNX Runtime")) or \
+        (check_spoiled(g, inside) if chance(rng, 0.3) else None)
     return wrong and f"{what}: {wrong}"
 
 
