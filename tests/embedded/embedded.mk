@@ -76,7 +76,7 @@ NETWORKS_DIR   := $(BUILD)/device/networks
 NETWORK_DIR     = $(NETWORKS_DIR)/$(NETWORK)
 network_buffer_cortex-m55 := 131072
 NETWORK_BUFFER = $(or $(network_buffer_$(TARGET)),655360)
-NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows functions products scales
+NETWORKS       := kws_float kws_qdq kws_qop mobilenet resnet autoencoder windows shapes functions products scales
 $(NETWORKS:%=$(NETWORKS_DIR)/%/model.onnx) &: tests/embedded/networks.py | venv
 	@mkdir -p $(NETWORKS_DIR)
 	$(VENV_RUN) 0 $< $(NETWORKS_DIR)
@@ -127,7 +127,7 @@ device-network: $(DEVICE)/network.elf $(NETWORK_DIR)/host
 	@sh tests/embedded/network.sh $(NETWORK_DIR)/host $(EMULATE) -kernel $<
 
 # What inferences take: docs/devices-bench.md.
-DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows functions products scales,$(NETWORKS))) \
+DEVICE_BENCH := $(patsubst %,%@cortex-m4,$(filter-out windows shapes functions products scales,$(NETWORKS))) \
   $(patsubst %,%@cortex-m4@plan,kws_float kws_qdq kws_qop mobilenet resnet) \
   $(foreach target,cortex-m0 cortex-m55 rv32,kws_qdq@$(target) kws_qdq@$(target)@plan) \
   $(foreach target,cortex-m55 cortex-m0 rv32,$(patsubst %,%@$(target),mobilenet resnet autoencoder))
@@ -140,7 +140,7 @@ device-bench: $(BUILD)/ox
 # microbit has 16 KB of RAM.
 DEVICE_PARTS := device-cases@cortex-m0 device-node@cortex-m4 device-forest@cortex-m4 device-forest@rv32 \
   device-network@kws_qdq-cortex-m4 device-network@kws_qdq-rv32 device-network@kws_qop-cortex-m0 device-network@windows-cortex-m4 \
-  device-network@products-cortex-m4 device-network@products-rv32 device-network@scales-cortex-m4 device-network@functions-cortex-m4 device-plan@functions-cortex-m0 device-network@autoencoder-cortex-m4 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 device-plan@windows-cortex-m55 \
+  device-network@products-cortex-m4 device-network@products-rv32 device-network@scales-cortex-m4 device-network@functions-cortex-m4 device-plan@functions-cortex-m0 device-network@autoencoder-cortex-m4 device-plan@kws_qdq-cortex-m4 device-plan@windows-rv32 device-plan@windows-cortex-m55 device-plan@shapes-cortex-m55 \
   device-plan@products-cortex-m0 device-plan@products-cortex-m55 device-network@resnet-cortex-m55 $(TINY_NETWORKS:%=device-example@%-cortex-m4) $(foreach part,digits exact,$(patsubst %,device-$(part)@%,cortex-m3 cortex-m4 cortex-m55 rv32))
 
 device-test: node-cases

@@ -1,6 +1,6 @@
 """networks.py DIR: writes small networks with random weights, DIR/NAME/model.onnx: a keyword spotter of depthwise and
 1x1 convolutions (floats, QDQ and QOperator form), and in QDQ form a MobileNet of a quarter of the width, a ResNet of
-eight layers and an autoencoder, and operators of bytes, functions of a byte, products of floats, and scales, in many forms. The same bytes each time."""
+eight layers and an autoencoder, and operators of bytes, convolutions of drawn shapes, functions of a byte, products of floats, and scales, in many forms. The same bytes each time."""
 import os
 import sys
 
@@ -382,6 +382,39 @@ def scales():
     return net, outputs
 
 
+def shapes():
+    """QLinearConv of drawn shapes, each an output: one image and two, 1 to 20 channels, all, some or one of them in a group, one output
+    or more for each, windows of 1 to 5 elements a side, in steps of 1 to 3, padding that differs from side to side."""
+    net = Network("qop", (1, 20, 11, 13), 11)
+    rng, outputs = net.rng, []
+    flat = net.node("Reshape", ["x", net.const(numpy.array([-1], numpy.int64))])
+    types = [(numpy.int8, -128), (numpy.uint8, 0)]
+    for turn in range(60):
+        (x_type, x_low), (w_type, w_low), (y_type, y_low) = [types[rng.integers(2)] for _ in range(3)]
+        images, size = int(rng.integers(1, 3)), [int(rng.integers(1, 12)), int(rng.integers(1, 14))]
+        channels = int(rng.integers(1, 20 // images + 1))
+        groups = (channels, 1, 1, 2 - channels % 2)[turn % 4]
+        count = groups * int(rng.integers(1, 4 if turn % 4 == 0 else 20 // groups + 1))
+        kernel = [3, 3] if turn % 8 == 0 else [1, 1] if turn % 8 == 1 else rng.integers(1, 6, 2).tolist()
+        dilations = rng.choice([1, 1, 2], 2).tolist()
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations)]
+        pads = rng.integers(0, 3, 4) * (turn % 8 != 1)
+        pads[2:] = numpy.maximum(pads[2:], numpy.array(reach) - size - pads[:2])
+        many = [net.const(numpy.array([v], numpy.int64)) for v in (0, images * channels * size[0] * size[1])]
+        given = net.node("Reshape", [net.node("Slice", [flat] + many), net.const(numpy.array([images, channels] + size, numpy.int64))])
+        first = [net.const(numpy.float32(0.0437)), net.const(x_type(x_low + rng.integers(60, 200)))]
+        last = [net.const(numpy.float32(rng.choice([0.5, 0.171]))), net.const(y_type(y_low + rng.integers(60, 200)))]
+        w = (rng.integers(0, 256, [count, channels // groups] + kernel) + w_low).astype(w_type)
+        scales = numpy.float32(rng.choice([0.05, 0.013], count) / (w.size // count) ** 0.5)
+        zeros = rng.integers(0, 256, count) + w_low if rng.integers(2) else numpy.zeros(count)
+        inputs = [net.node("QuantizeLinear", [given] + first)] + first + [net.const(w), net.const(scales), net.const(zeros.astype(w_type))]
+        inputs += last + ([net.const(rng.integers(-3000, 3000, count).astype(numpy.int32))] if rng.integers(2) else [])
+        name = net.node("QLinearConv", inputs, group=groups, kernel_shape=kernel, strides=rng.integers(1, 4, 2).tolist(),
+                        dilations=dilations, pads=pads.tolist())
+        outputs.append(net.node("DequantizeLinear", [name] + last))
+    return net, outputs
+
+
 def functions():
     """Functions of one byte between quantizations, in both types, each an output, of all bytes: those that one operator is, of
     several operators, behind each other, and of inputs of Concat whose scales differ. Some results have more dimensions."""
@@ -421,7 +454,7 @@ def functions():
 
 NETWORKS = {"kws_float": lambda: keywords("float"), "kws_qdq": lambda: keywords("qdq"),
             "kws_qop": lambda: keywords("qop"), "mobilenet": mobilenet, "resnet": resnet, "autoencoder": autoencoder,
-            "windows": windows, "functions": functions, "products": products, "scales": scales}
+            "windows": windows, "shapes": shapes, "functions": functions, "products": products, "scales": scales}
 
 for name, make in NETWORKS.items():
     network, result = make()
