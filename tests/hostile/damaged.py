@@ -22,7 +22,7 @@ import trials
 
 # Tests whose models are few nodes, with what they are given.
 DRAWN = ["twins", "heads", "experts", "fused", "nbits", "caches", "attentions", "ml", "texts", "regions", "picks", "images",
-         "recurrent", "transposed", "suppressions", "quantized", "signals", "deforms", "integer_convs", "lines", "maps",
+         "recurrent", "transposed", "suppressions", "quantized", "mixed", "signals", "deforms", "integer_convs", "lines", "maps",
          "norms", "pools", "casts", "einsums", "sequences", "chances", "views", "convs", "shrinks"]
 DAMAGES = 8  # of each model
 LEFT_OUT = 6  # times that it lacks one or two of a node's inputs
