@@ -60,7 +60,7 @@ def with_infinity(rng, a):
 
 def nbits(rng):
     kind, bits = str(rng.choice(["float", "float", "float16", "bfloat16"])), int(rng.choice([2, 4, 4, 8]))
-    block, (n, k, rows) = int(rng.choice([16, 32, 64, 128, 256])), sizes(rng)
+    block, (n, k, rows) = int(rng.choice([16, 32, 64, 128, 256, 512, 1024])), sizes(rng)
     blocks = -(-k // block)
     a, wide = narrow(kind, rng.normal(size=[*rows, k]))
     codes = rng.integers(0, 2 ** bits, (n, blocks * block))
@@ -99,6 +99,19 @@ def nbits(rng):
     bound, apart = (np.abs(wide) @ size.T + np.abs(wide_bias)
                     for size in (np.abs(weights), (codes[:, :k] + zeros[:, groups]) * np.abs(wide_scales[:, groups])))
     return "MatMulNBits", inputs, kind, attributes, wide @ weights.T + wide_bias, bound, apart
+
+
+def long_block(rng):
+    """A block whose products of bytes, as they are, add up to more than 32 bits hold."""
+    block, rows = 1 << 17, [int(rng.integers(4, 9))]
+    k = block - int(rng.integers(0, 3))
+    a, wide = narrow("float", rng.uniform(0.9, 1, [*rows, k]))
+    scales, wide_scales = narrow("float", np.full((1, 1), 0.01))
+    wide, weights = rounded(wide, block), np.full((k, 1), (255 - 128) * wide_scales[0, 0])
+    inputs = [a, ("uint8", np.full((1, 1, block), 255, np.uint8)), scales]
+    attributes = {"N": 1, "K": k, "bits": 8, "block_size": block, "accuracy_level": 4}
+    bound = np.abs(wide) @ np.abs(weights)
+    return "MatMulNBits", inputs, "float", attributes, wide @ weights, bound, 2 * bound
 
 
 def codes_of_4_bits(rng):
@@ -150,6 +163,7 @@ def gather(rng):
 
 
 DRAW = [nbits, nbits, codes_of_4_bits, gather]
+LONG = 101  # turns from one long block to the next
 
 
 def given(op):
@@ -161,7 +175,7 @@ def by_runtime(op, inputs, kind, attributes):
     """What ONNX Runtime gives where all but A are weights; None where it has no kernel, as for some of these types,
     groups and floats as zero points. It takes no notice of transB, and with groups none of zero points: 8 stands for
     all of them, in 2 bits, too."""
-    if attributes.get("accuracy_level") == 4 or not attributes.get("transB", 1) or \
+    if attributes.get("accuracy_level") == 4 or attributes["block_size"] > 256 or not attributes.get("transB", 1) or \
             (len(inputs) > 4 and inputs[4] and (inputs[3] or attributes["bits"] != 4)):
         return None
     options = onnxruntime.SessionOptions()
@@ -187,7 +201,7 @@ def away(got, right, bound, limit):
 
 
 def case(rng, turn):
-    op, inputs, kind, attributes, right, bound, *apart = DRAW[turn % len(DRAW)](rng)
+    op, inputs, kind, attributes, right, bound, *apart = (long_block if turn % LONG == LONG - 1 else DRAW[turn % len(DRAW)])(rng)
     while inputs[-1] is None:
         inputs.pop()
     fixed = {i for i in range(len(inputs)) if i != given(op)}

@@ -13,7 +13,8 @@ enum {
     TILED_COLUMNS = 64,     /* at most so many by tiles, as many as panels of PANELS_BYTES have, */
     PANELS_BYTES = 1 << 18, /* which stay in the second cache, */
     TILED_ROWS = 64,        /* and so many rows; a multiple of OX_BLOCK_TILE */
-    LEAST_TILED = 4         /* rows that pay for unpacking */
+    LEAST_TILED = 4,        /* rows that pay for unpacking */
+    LONGEST = 512           /* block whose sums of products of bytes are whole numbers as floats, too */
 };
 
 /* Scales, or zero points: floats of some type, or packed. */
@@ -53,7 +54,8 @@ bool ox_block_product_can(const ox_call *call, const ox_gemm *g, ox_block_produc
     /* Zero points that are no integers would leave rounding errors of what cancels out. */
     const ox_tensor *zeros = ox_call_given(call, OX_BLOCKS_ZEROS) ? call->in[OX_BLOCKS_ZEROS] : NULL;
     product->by_bytes = product->rounds && product->loops->bytes_dots && (!zeros || zeros->dtype == OX_UINT8);
-    product->tiles = product->by_bytes && g->m >= LEAST_TILED ? product->loops->tiles : NULL;
+    product->tiles =
+        product->by_bytes && g->m >= LEAST_TILED && product->row.block <= LONGEST ? product->loops->tiles : NULL;
     return g->m > 0 && (product->tiles || g->m <= OX_BLOCK_FEW);
 }
 
