@@ -132,13 +132,13 @@ typedef struct ox_gemm_plan {
     size_t panel_bytes;    /* the workspace: room for panels, ... */
     size_t stage, a_bytes, c_bytes, back_bytes, side_bytes, scratch; /* ... and for each thread */
 } ox_gemm_plan;
-#endif
 
 /* Bytes between the rows of a block of C beyond its columns: those of one that is transposed share no places in a
  * cache. */
 static inline int64_t ox_gemm_block_pad(const ox_gemm_plan *plan) {
     return plan->transposed ? OX_GEMM_PAD : 0;
 }
+#endif
 
 /* The loops of a plan; devices have one kind. */
 static inline const ox_loops *ox_gemm_loops(const ox_gemm_plan *plan) {
