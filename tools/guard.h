@@ -15,8 +15,13 @@ FILE *ox_guard_create(char *path);
 /* The file has its name, or is gone. Any other path, or NULL, is allowed. */
 void ox_guard_forget(const char *path);
 
-/* Whether a line of progress is on the terminal, which a message of an end takes away. */
-void ox_guard_line(bool drawn);
+/* Around the drawing of a line of progress, in a thread that no signal ends: a message of an end takes the line away,
+ * and waits until it is drawn. False if the command ends: then nothing may be drawn any more. */
+bool ox_guard_draw(void);
+void ox_guard_drawn(void);
+
+/* The line is no longer on the terminal. */
+void ox_guard_no_line(void);
 
 /* Ends the process silently, as the signal SIGPIPE does, if standard output is a pipe whose reader is gone. Call it
  * after a write to it failed. */

@@ -49,10 +49,12 @@ static void describe(const ox_watch *watch, ox_text *text) {
 static void draw(ox_watch *watch) {
     ox_text text = {0};
     describe(watch, &text);
-    ox_guard_line(true);
-    fprintf(stderr, "\r%.*s\033[K", (int)visible_bytes(&text), text.data);
-    fflush(stderr);
-    watch->drawn = true;
+    if (ox_guard_draw()) {
+        fprintf(stderr, "\r%.*s\033[K", (int)visible_bytes(&text), text.data);
+        fflush(stderr);
+        watch->drawn = true;
+        ox_guard_drawn();
+    }
     ox_text_free(&text);
 }
 
@@ -135,5 +137,5 @@ void ox_watch_stop(ox_watch *watch) {
     watch->helper = NULL;
     if (watch->drawn)
         fputs("\r\033[K", stderr);
-    ox_guard_line(false);
+    ox_guard_no_line();
 }

@@ -33,7 +33,7 @@ def between_quantizations():
     yield quantized("bytes that do not broadcast", "Add", [BYTES, BYTES[:, :2]], SHAPE,
                     "input 3 'b' (uint8 [2,2]) does not broadcast with input 0 'a' (uint8 [2,3])")
     yield quantized("bytes of another type than their zero point", "Mul", [BYTES, BYTES.view(np.int8)], SHAPE,
-                    "(uint8 []) must have the type of input 3 'b' (int8 [2,3])")
+                    "input 2 'z' (uint8 []) must have the type of input 0 'b' (int8 [2,3])")
     yield quantized("a mean of pixels of a vector of bytes", "GlobalAveragePool", [BYTES[0]], SHAPE,
                     "input 0 'a' (uint8 [3]): dimensions for images and channels are expected")
     yield quantized("a window of bytes that is larger than the image", "AveragePool", [BYTES.reshape(1, 2, 3)], SHAPE,
@@ -42,7 +42,7 @@ def between_quantizations():
                     "axis 2 is out of range for rank 2 (-2 to 1)", axes=[2])
     image, weights = np.zeros((1, 2, 3, 3), np.uint8), np.zeros((2, 1, 2, 2), np.uint8)
     yield quantized("an image of another type than its zero point", "ConvTranspose", [image.view(np.int8)], SHAPE,
-                    "input 0 'a' (int8 [1,2,3,3]) and input 4 'z' (uint8 []) must have the same type", weights)
+                    "input 2 'z' (uint8 []) must have the type of input 0 'a' (int8 [1,2,3,3])", weights)
     yield quantized("bytes that do not fit a transposed kernel", "ConvTranspose", [image[:, :1]], SHAPE,
                     "input 0 'a' (uint8 [1,1,3,3]) has 1 channels, but input 1 'b' (uint8 [2,1,2,2]) takes 2", weights)
     yield quantized("bytes of a rank that kernels lack", "ConvTranspose", [image[0]], SHAPE,

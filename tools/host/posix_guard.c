@@ -3,6 +3,7 @@
 #ifdef OX_HAS_POSIX
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,10 +13,12 @@
 
 /* The handler reads the list, so it changes only while signals wait. */
 enum {
-    MOST_UNFINISHED = 8
+    MOST_UNFINISHED = 8,
+    DRAWING_MS = 200 /* the most that an end waits for a line: a terminal may have stopped */
 };
 static char *volatile unfinished[MOST_UNFINISHED];
-static volatile sig_atomic_t has_line; /* on the terminal */
+static atomic_bool has_line; /* on the terminal */
+static atomic_bool is_drawing, is_ending;
 
 static sigset_t ending_signals(void) {
     sigset_t set;
@@ -42,6 +45,9 @@ static void remove_unfinished(void) {
 
 static void end(int number) {
     static const char text[] = "\r\033[Kox: interrupted\n";
+    atomic_store(&is_ending, true);
+    for (int ms = 0; ms < DRAWING_MS && atomic_load(&is_drawing); ms++)
+        (void)poll(NULL, 0, 1);
     const size_t skipped = has_line ? 0 : sizeof "\r\033[K" - 1;
     remove_unfinished();
     ssize_t written = write(STDERR_FILENO, text + skipped, sizeof text - 1 - skipped);
@@ -89,7 +95,18 @@ void ox_guard_pipe(void) {
     raise(SIGPIPE);
 }
 
-void ox_guard_line(bool drawn) {
-    has_line = drawn;
+bool ox_guard_draw(void) {
+    atomic_store(&is_drawing, true);
+    const bool may = !atomic_load(&is_ending);
+    atomic_store(may ? &has_line : &is_drawing, may);
+    return may;
+}
+
+void ox_guard_drawn(void) {
+    atomic_store(&is_drawing, false);
+}
+
+void ox_guard_no_line(void) {
+    atomic_store(&has_line, false);
 }
 #endif

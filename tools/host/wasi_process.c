@@ -114,7 +114,11 @@ void ox_guard_forget(const char *path) {
 
 void ox_guard_pipe(void) {}
 
-void ox_guard_line(bool drawn) {
-    (void)drawn;
+bool ox_guard_draw(void) {
+    return true;
 }
+
+void ox_guard_drawn(void) {}
+
+void ox_guard_no_line(void) {}
 #endif

@@ -119,7 +119,11 @@ enum {
 };
 static char *unfinished[MOST_UNFINISHED];
 static SRWLOCK unfinished_lock = SRWLOCK_INIT; /* the system calls `end` in a thread of its own */
-static volatile LONG has_line;
+enum {
+    DRAWING_MS = 200 /* the most that an end waits for a line: a console may have stopped */
+};
+static SRWLOCK line_lock = SRWLOCK_INIT; /* once it ends the process, `end` keeps it */
+static bool has_line;
 
 static void replace(const char *from, char *to) {
     int i = 0;
@@ -139,6 +143,8 @@ static void remove_unfinished(void) {
 
 static BOOL WINAPI end(DWORD event) {
     static const char text[] = "\r\033[Kox: interrupted\n";
+    for (int ms = 0; ms < DRAWING_MS && !TryAcquireSRWLockExclusive(&line_lock); ms++)
+        Sleep(1);
     const size_t skipped = has_line ? 0 : sizeof "\r\033[K" - 1;
     (void)event;
     remove_unfinished();
@@ -171,7 +177,19 @@ void ox_guard_forget(const char *path) {
 /* A write to a closed pipe fails like any other. */
 void ox_guard_pipe(void) {}
 
-void ox_guard_line(bool drawn) {
-    has_line = drawn;
+bool ox_guard_draw(void) {
+    AcquireSRWLockExclusive(&line_lock);
+    has_line = true;
+    return true;
+}
+
+void ox_guard_drawn(void) {
+    ReleaseSRWLockExclusive(&line_lock);
+}
+
+void ox_guard_no_line(void) {
+    AcquireSRWLockExclusive(&line_lock);
+    has_line = false;
+    ReleaseSRWLockExclusive(&line_lock);
 }
 #endif
