@@ -68,6 +68,7 @@ static void lay_row(const ox_block_row *row, const int8_t *a, const float *scale
  * `bits` of a byte, vectors of words being `step` bytes apart. */
 static inline __attribute__((always_inline)) void spread(const int bits, const char *rows, int64_t apart,
                                                          int64_t columns, int64_t count, char *to, int64_t step) {
+    const int parts = 8 / bits;
     const ox_words mask = (ox_words){0} + (bits == 2 ? 0x03030303U : bits == 4 ? 0x0f0f0f0fU : 0xffffffffU);
     int64_t i = 0;
     for (; columns == LANES && i + 4 <= count; i += 4) {
@@ -82,7 +83,7 @@ static inline __attribute__((always_inline)) void spread(const int bits, const c
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++, to += step)
 #pragma GCC unroll 4
-            for (int p = 0; p < 8 / bits; p++)
+            for (int p = 0; p < parts; p++)
                 OX_AT(loose_words, to + p * OX_WIDEST) = words[j] >> (uint32_t)(bits * p) & mask;
     }
     for (; i < count; i++, to += step) {
@@ -92,7 +93,7 @@ static inline __attribute__((always_inline)) void spread(const int bits, const c
             memcpy(&word, rows + l * apart + i * 4, sizeof word);
             lanes[l] = word;
         }
-        for (int p = 0; p < 8 / bits; p++)
+        for (int p = 0; p < parts; p++)
             OX_AT(loose_words, to + p * OX_WIDEST) = lanes >> (uint32_t)(bits * p) & mask;
     }
 }
