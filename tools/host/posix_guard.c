@@ -97,9 +97,12 @@ void ox_guard_pipe(void) {
 
 bool ox_guard_draw(void) {
     atomic_store(&is_drawing, true);
-    const bool may = !atomic_load(&is_ending);
-    atomic_store(may ? &has_line : &is_drawing, may);
-    return may;
+    if (atomic_load(&is_ending)) {
+        atomic_store(&is_drawing, false);
+        return false;
+    }
+    atomic_store(&has_line, true);
+    return true;
 }
 
 void ox_guard_drawn(void) {

@@ -44,6 +44,11 @@ typedef struct thread_room {
     void *scratch;
 } thread_room;
 
+/* Columns of C that threads share one of. */
+static int64_t columns_each(const ox_block_product *product) {
+    return product->tiles ? product->columns : OX_BLOCK_ROWS;
+}
+
 static int64_t list_length(const ox_block_product *product) {
     return product->row.blocks + OX_BLOCK_BEHIND;
 }
@@ -152,12 +157,13 @@ static void lay_row(const product_job *job, int64_t i, int64_t first, int count,
 static void lay_share(void *context, ox_share *share) {
     const product_job *job = context;
     const int64_t m = job->g->m;
+    float *room = room_of(job, share->room).row;
     int64_t tile, end;
     while (ox_share_next(share, &tile, &end))
         for (int64_t first = tile * OX_BLOCK_TILE; first < m && first < end * OX_BLOCK_TILE;) {
             const int count = tile_at(first, m);
             for (int64_t i = first; i < first + count; i++)
-                lay_row(job, i, first, count, room_of(job, share->room).row);
+                lay_row(job, i, first, count, room);
             first += count;
         }
 }
@@ -323,7 +329,7 @@ static void columns_share(void *context, ox_share *share) {
     const product_job *job = context;
     const ox_block_product *product = job->product;
     const thread_room room = room_of(job, share->room);
-    const int64_t unit = product->tiles ? product->columns : OX_BLOCK_ROWS;
+    const int64_t unit = columns_each(product);
     int64_t first, end;
     while (ox_share_next(share, &first, &end)) {
         const int64_t last = ox_least(job->g->n, end * unit);
@@ -344,9 +350,8 @@ void ox_block_product_run(const ox_call *call, size_t *used, const ox_block_prod
     job.a = ox_workspace_take(call, used, g->m, (size_t)product->laid);
     job.as_bytes = ox_workspace_take(call, used, g->m, sizeof(bool));
     job.rooms = ox_workspace_take(call, used, ox_pool_parts(product->pool), (size_t)product->room.all);
-    const int64_t unit = product->tiles ? product->columns : OX_BLOCK_ROWS;
     ox_pool_share(product->pool, (g->m - 1) / OX_BLOCK_TILE + 1, 1, lay_share, &job);
-    ox_pool_share(product->pool, (g->n - 1) / unit + 1, 1, columns_share, &job);
+    ox_pool_share(product->pool, (g->n - 1) / columns_each(product) + 1, 1, columns_share, &job);
 }
 
 #endif

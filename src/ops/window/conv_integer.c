@@ -215,12 +215,10 @@ static bool can_be_rows(const ox_call *call, const ox_conv *conv) {
 static ox_status cost_rows(ox_call *call, ox_conv *conv, double *part) {
     static const ox_conv_steps rows = {1.3, 0.33, 0.17, 0.05, 18}, columns = {0.7, 0.28, 0.25, 0.09, 0};
     const ox_gemm_kernel *kernel = kernel_of_rows(call, conv);
-    const int64_t unit = kernel->unit, m = conv->out_channels, n = conv->window.out_count;
     const double words = ceil((double)conv->in_channels * (double)conv->window.taps / (double)kernel->group);
     *part = INFINITY;
-    if (unit * (int64_t)sizeof(uint32_t) >= WIDE && kernel->rows <= OX_GEMM_TILE_ROWS)
-        *part = ox_conv_steps_of(conv, (double)n * words * (double)ox_quotient(m + unit - 1, unit), &rows) /
-                ox_conv_steps_of(conv, (double)m * words * (double)ox_quotient(n + unit - 1, unit), &columns);
+    if (kernel->unit * (int64_t)sizeof(uint32_t) >= WIDE && kernel->rows <= OX_GEMM_TILE_ROWS)
+        *part = ox_conv_rows_part(conv, kernel->unit, words, 1, &rows, &columns);
     return OX_OK;
 }
 

@@ -172,7 +172,7 @@ static bool can(const ox_call *call, const ox_conv *c) {
            ox_conv_rows_can(call, c, kernel);
 }
 
-double ox_conv_steps_of(const ox_conv *c, double products, const ox_conv_steps *each) {
+static double steps_of(const ox_conv *c, double products, const ox_conv_steps *each) {
     const double k = (double)c->in_channels * (double)c->window.taps, m = (double)c->out_channels,
                  n = (double)c->window.out_count, image = (double)c->in_channels * (double)c->window.in_count;
     const int64_t last = c->window.spatial - 1,
@@ -181,19 +181,24 @@ double ox_conv_steps_of(const ox_conv *c, double products, const ox_conv_steps *
            (c->pointwise ? 0 : each->gathered * n * k + each->run * n * (double)runs);
 }
 
+double ox_conv_rows_part(const ox_conv *c, int64_t unit, double groups, double seen, const ox_conv_steps *rows,
+                         const ox_conv_steps *columns) {
+    const int64_t m = c->out_channels, n = c->window.out_count;
+    return steps_of(c, seen * (double)n * groups * (double)ox_quotient(m + unit - 1, unit), rows) /
+           steps_of(c, (double)m * groups * (double)ox_quotient(n + unit - 1, unit), columns);
+}
+
 /* Measured, on processors with AVX2 and AVX-512: docs/performance.md has the layers. A step with wide vectors takes
  * longer. An image that tiles read where it lies takes none. `seen` of the products of rows are computed. */
 static double cost_of(const ox_conv *c, const ox_gemm_kernel *kernel, double seen, const ox_gemm *as_columns) {
     static const ox_conv_steps rows[] = {{7, 1.5, 1.6, 0, 16}, {1.2, 0.33, 0.1, 0, 2}},
                                columns[] = {{4, 3, 5, 1.3, 0}, {0.45, 0.3, 0.6, 0.6, 0}};
-    const int64_t unit = kernel->unit, m = c->out_channels, n = c->window.out_count;
-    const bool wide = unit * (int64_t)ox_dtype_size(kernel->b) >= WIDE;
-    const double k = (double)c->in_channels * (double)c->window.taps;
+    const bool wide = kernel->unit * (int64_t)ox_dtype_size(kernel->b) >= WIDE;
     ox_conv_steps of_columns = columns[wide];
     if (ox_gemm_reads_in_place(kernel, as_columns))
         of_columns.image = 0;
-    return ox_conv_steps_of(c, seen * (double)n * k * (double)ox_quotient(m + unit - 1, unit), &rows[wide]) /
-           ox_conv_steps_of(c, (double)m * k * (double)ox_quotient(n + unit - 1, unit), &of_columns);
+    return ox_conv_rows_part(c, kernel->unit, (double)c->in_channels * (double)c->window.taps, seen, &rows[wide],
+                             &of_columns);
 }
 
 /* Finds out what tiles leave out, too. */

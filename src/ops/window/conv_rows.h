@@ -13,8 +13,10 @@ typedef struct ox_conv_steps {
     double result, image, gathered, weights, run;
 } ox_conv_steps;
 
-/* The steps of the product of an image and a group, with so many of its own. */
-double ox_conv_steps_of(const ox_conv *conv, double products, const ox_conv_steps *each);
+/* The steps of a product with pixels as rows, as a part of those with pixels as columns: `groups` along k of which an
+ * instruction adds one, vectors of `unit` lanes. `seen` of the products of rows are computed. */
+double ox_conv_rows_part(const ox_conv *conv, int64_t unit, double groups, double seen, const ox_conv_steps *rows,
+                         const ox_conv_steps *columns);
 
 /* Prepare: lays out the weights, unless there is no room for them: then conv->rows.panels is NULL. */
 ox_status ox_conv_rows_weights(ox_call *call, ox_conv *conv, const ox_gemm_kernel *kernel);
