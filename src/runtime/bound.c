@@ -2,7 +2,6 @@
 #include "bound.h"
 
 #if OX_WITH_BOUND
-#include "caches.h"
 
 #include <string.h>
 
@@ -47,7 +46,10 @@ static ox_status place(ox_frame *frame, int k, const ox_tensor *output, void **m
         ask(bound, k, output);
         *memory = bound->given[k];
     }
-    if (*memory && ox_is_aligned(*memory) && ox_caches_fit(frame, bound->caches, k, output, *memory))
+    if (*memory && !bound->has_inputs)
+        ox_caches_look(frame, bound->inputs);
+    bound->has_inputs |= *memory != NULL;
+    if (*memory && ox_is_aligned(*memory) && ox_caches_fit(frame, bound->inputs, bound->caches[k], output, *memory))
         return OX_OK;
     return get_room(frame, &bound->rooms[k], bytes_of(output), memory);
 }
@@ -59,8 +61,9 @@ ox_status ox_bound_set(ox_frame *frame, ox_bound *bound, ox_output_fn *callback,
         bound->asked = ox_pile_array(&frame->fixed, nout, sizeof *bound->asked);
         bound->rooms = ox_pile_array(&frame->fixed, nout, sizeof *bound->rooms);
         bound->caches = ox_pile_array(&frame->fixed, nout, sizeof *bound->caches);
+        bound->inputs = ox_pile_array(&frame->fixed, (size_t)frame->graph->ninputs, sizeof *bound->inputs);
         ox_tensor *results = ox_pile_array(&frame->fixed, nout, sizeof *results);
-        if (!bound->given || !bound->asked || !bound->rooms || !bound->caches || !results)
+        if (!bound->given || !bound->asked || !bound->rooms || !bound->caches || !bound->inputs || !results)
             return ox_fail_memory(frame->error, "the outputs of a session", nout * sizeof *results);
         OX_TRY(ox_caches_find(frame, bound->caches));
         bound->results = results;
@@ -75,6 +78,7 @@ ox_status ox_bound_set(ox_frame *frame, ox_bound *bound, ox_output_fn *callback,
 void ox_bound_begin(const ox_frame *frame, ox_bound *bound) {
     for (int k = 0; k < frame->graph->noutputs; k++)
         bound->asked[k] = false;
+    bound->has_inputs = false;
 }
 
 /* Copies an output that lies elsewhere into the caller's memory, which may have any address. */

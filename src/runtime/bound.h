@@ -4,6 +4,7 @@
 
 #include "frame/frame.h"
 #include "frame/inner.h"
+#include "caches.h"
 
 /* Devices leave outputs where the plan places them. */
 #define OX_WITH_BOUND (!OX_SMALL)
@@ -16,7 +17,9 @@ typedef struct ox_bound {
     void **given;       /* in this run: the caller's memory, NULL for none */
     bool *asked;        /* in this run: for that memory */
     int *caches;        /* the inputs whose memory the outputs may have: caches.h */
-    ox_room *rooms;     /* for outputs that were to be computed in the caller's memory, and could not be */
+    ox_extent *inputs;  /* in this run, if has_inputs: for each of them, not each output */
+    bool has_inputs;
+    ox_room *rooms; /* for outputs that were to be computed in the caller's memory, and could not be */
 } ox_bound;
 
 /* Binds the outputs of a frame, or unbinds them if `callback` is NULL: its plan is made anew if that is a change. */

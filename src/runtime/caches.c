@@ -79,20 +79,24 @@ static bool is_same(const ox_tensor *in, const ox_tensor *output, const void *me
            ox_same_dims(in->rank, in->dims, output->rank, output->dims) && ox_tensor_is_packed(in);
 }
 
-bool ox_caches_fit(const ox_frame *frame, const int *caches, int k, const ox_tensor *output, const void *memory) {
-    const uintptr_t start = (uintptr_t)memory,
-                    end = start + (uintptr_t)ox_tensor_count(output) * ox_dtype_size(output->dtype);
+void ox_caches_look(const ox_frame *frame, ox_extent *inputs) {
     for (int j = 0; j < frame->graph->ninputs; j++) {
         const ox_tensor *in = &frame->sources[j].slot->tensor;
-        int64_t before;
-        if (!in->data || ox_is_value(in->dtype))
-            continue;
-        const int64_t bytes = ox_given_extent(in, &before);
-        const uintptr_t first = (uintptr_t)in->data - (uintptr_t)before;
-        if (bytes && first < end && start < first + (uintptr_t)bytes &&
-            (j != caches[k] || !is_same(in, output, memory) || frame->options->check))
-            return false;
+        int64_t before = 0;
+        const bool is_there = in->data && !ox_is_value(in->dtype);
+        inputs[j].bytes = is_there ? (uintptr_t)ox_given_extent(in, &before) : 0;
+        inputs[j].first = (uintptr_t)in->data - (uintptr_t)before;
     }
+}
+
+bool ox_caches_fit(const ox_frame *frame, const ox_extent *inputs, int cache, const ox_tensor *output,
+                   const void *memory) {
+    const uintptr_t start = (uintptr_t)memory,
+                    end = start + (uintptr_t)ox_tensor_count(output) * ox_dtype_size(output->dtype);
+    for (int j = 0; j < frame->graph->ninputs; j++)
+        if (inputs[j].bytes && inputs[j].first < end && start < inputs[j].first + inputs[j].bytes &&
+            (j != cache || !is_same(&frame->sources[j].slot->tensor, output, memory) || frame->options->check))
+            return false;
     return true;
 }
 #endif

@@ -9,6 +9,7 @@ import ctypes as C
 import json
 import os
 import statistics
+import time
 
 import arrays
 import machine
@@ -23,6 +24,7 @@ from onnx import TensorProto, helper
 
 TURN_NS, TURNS = 20_000_000, 15
 WIDTH = 8
+ALIGN = 64
 CHAINS = (100, 1_000, 10_000)
 LAYERS, HEADS, HEAD, CACHED = 12, 4, 16, range(16, 80)
 LONGEST = {"grows": 1.3, "two": 1.1, "decoder": 1.5, "peer": 1.0}
@@ -32,6 +34,16 @@ class Steps(C.Structure):
     """bench_steps of timer.c."""
     _fields_ = [("set", C.c_void_p), ("run", C.c_void_p), ("session", C.c_void_p), ("inputs", C.POINTER(oxlib.Tensor)),
                 ("ninputs", C.c_int64), ("nlists", C.c_int64), ("error", C.POINTER(oxlib.Error))]
+
+
+class Decoder(C.Structure):
+    """bench_decoder of timer.c."""
+    _fields_ = [("steps", Steps), ("output", C.c_void_p), ("memory", C.c_void_p), ("room", C.c_int64), ("length", C.c_int64),
+                ("step", C.c_int64)]
+
+
+def round_up(size):
+    return size + -size % ALIGN
 
 
 def finished(nodes, inputs, outputs, weights):
@@ -151,6 +163,30 @@ class Ox:
         self.model.close()
 
 
+class OxDecoder(Ox):
+    """Outputs are inputs of the next step; they are written to memory of the caller."""
+
+    def __init__(self, timer, model, lists, planning):
+        super().__init__(timer, model, lists[:1], planning)
+        slots, room = 2 * len(lists[0]), round_up(2 * max(array.nbytes for array in lists[-1]))
+        self.memory = np.zeros(slots * room + ALIGN, np.uint8)
+        start = self.memory.ctypes.data
+        self.decoder = Decoder(self.steps, C.cast(oxlib.library.ox_session_output, C.c_void_p), round_up(start), room,
+                               len(lists), 0)
+        oxlib.check(oxlib.library.ox_session_set_outputs(self.session.handle, timer.bench_decoder_memory,
+                                                         C.byref(self.decoder), C.byref(self.session.error)),
+                    self.session.error)
+
+    def batch(self, count):
+        ns = self.timer.bench_session_decoder(C.byref(self.decoder), C.c_int64(count))
+        oxlib.check(oxlib.OK if ns >= 0 else self.session.error.status, self.session.error)
+        return ns
+
+    def output(self, number):
+        self.batch(number + 1)
+        return arrays.from_tensor(self.session.output(0))[1].copy()
+
+
 class Ort:
     """Inputs are bound in advance; the memory of outputs, whose dims change, is the session's."""
 
@@ -186,6 +222,34 @@ class Ort:
         self.session = self.bindings = None
 
 
+class OrtDecoder(Ort):
+    """The same as OxDecoder; what binding takes is not counted."""
+
+    def __init__(self, model, lists):
+        super().__init__(model, lists[:1])
+        self.length = len(lists)
+        self.first = [ort.OrtValue.ortvalue_from_numpy(array) for array in lists[0]]
+
+    def batch(self, count):
+        ns, values = 0, self.first
+        for i in range(count):
+            binding = self.session.io_binding()
+            for value, given in zip(self.session.get_inputs(), values):
+                binding.bind_ortvalue_input(value.name, given)
+            for value in self.session.get_outputs():
+                binding.bind_output(value.name)
+            start = time.perf_counter_ns()
+            self.session.run_with_iobinding(binding)
+            ns += time.perf_counter_ns() - start
+            self.out = binding.get_outputs()
+            values = self.first if (i + 1) % self.length == 0 else self.first[:1] + self.out[1:]
+        return ns
+
+    def output(self, number):
+        self.batch(number + 1)
+        return self.out[0].numpy()
+
+
 def check_outputs(name, ox, peer, count):
     for number in range(count):
         ours, theirs = ox.output(number), peer.output(number)
@@ -200,15 +264,17 @@ def calibrate(contender, lists):
 
 
 class Case:
-    def __init__(self, name, model, lists, nodes, planning=False):
+    def __init__(self, name, model, lists, nodes, planning=False, kinds=(Ox, Ort)):
         self.name, self.model, self.lists, self.nodes, self.planning = name, model, lists, nodes, planning
+        self.kinds = kinds
 
     def measure(self, timer, turns):
         """Nanoseconds of a step, by the contender's name."""
         model, lists = self.model(), self.lists()
-        present = {"ox": Ox(timer, model, lists, self.planning)}
+        ours, peer = self.kinds
+        present = {"ox": ours(timer, model, lists, self.planning)}
         if not self.planning:
-            present["ort"] = Ort(model, lists)
+            present["ort"] = peer(model, lists)
             check_outputs(self.name, present["ox"], present["ort"], len(lists))
         counts = {name: calibrate(contender, len(lists)) for name, contender in present.items()}
         times = {name: [] for name in present}
@@ -232,7 +298,8 @@ def cases():
     nodes = LAYERS * len(onnx.load_from_string(decoder()).graph.node) // LAYERS
     middle = CACHED[len(CACHED) // 2]
     return [*made, Case("decoder, one length", decoder, lambda: caches([middle]), nodes),
-            Case("decoder, a growing cache", decoder, lambda: caches(CACHED), nodes)]
+            Case("decoder, caches of all lengths", decoder, lambda: caches(CACHED), nodes),
+            Case("decoder, a growing cache", decoder, lambda: caches(CACHED), nodes, kinds=(OxDecoder, OrtDecoder))]
 
 
 TITLES = ["case", "nodes", "ox us", "ns a node", "ORT us", "ORT/ox"]
@@ -285,7 +352,7 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     timer = C.CDLL(arguments.timer)
-    timer.bench_session_steps.restype = C.c_int64
+    timer.bench_session_steps.restype = timer.bench_session_decoder.restype = C.c_int64
     timer.bench_session_steps.argtypes = [C.POINTER(Steps), C.c_int64]
     turns = 3 if arguments.quick else arguments.turns
     record = {"table": "planning", "machine": machine.describe(), "versions": machine.versions(None, "planning"),

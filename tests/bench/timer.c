@@ -99,3 +99,45 @@ int64_t bench_session_steps(const bench_steps *steps, int64_t count) {
     }
     return now() - start;
 }
+
+typedef ox_status output_fn(const ox_session *session, size_t index, ox_tensor *tensor, ox_error *error);
+
+/* Steps of a decoder: inputs from 1 on are the outputs of those numbers of the step before, but in the first step of
+ * each `length` of them, which gets the inputs of `steps`. Outputs are written to one half of `memory` while those of
+ * the step before lie in the other, `room` bytes for each. */
+typedef struct bench_decoder {
+    bench_steps steps;
+    output_fn *output;
+    char *memory;
+    int64_t room, length, step;
+} bench_decoder;
+
+OX_API void *bench_decoder_memory(void *context, size_t index, const ox_tensor *output, size_t bytes);
+OX_API int64_t bench_session_decoder(bench_decoder *decoder, int64_t count);
+
+/* An ox_output_fn. */
+void *bench_decoder_memory(void *context, size_t index, const ox_tensor *output, size_t bytes) {
+    const bench_decoder *d = context;
+    (void)output;
+    const int64_t half = d->step % 2 * d->steps.ninputs;
+    return bytes <= (size_t)d->room ? d->memory + (half + (int64_t)index) * d->room : NULL;
+}
+
+/* Nanoseconds that `count` steps took, -1 if one of them failed. */
+int64_t bench_session_decoder(bench_decoder *decoder, int64_t count) {
+    const bench_steps *steps = &decoder->steps;
+    int64_t start = now();
+    for (int64_t i = 0; i < count; i++) {
+        decoder->step = i % decoder->length;
+        for (int64_t k = 0; k < steps->ninputs; k++) {
+            ox_tensor tensor = steps->inputs[k];
+            if (k > 0 && decoder->step > 0 && decoder->output(steps->session, (size_t)k, &tensor, steps->error))
+                return -1;
+            if (steps->set(steps->session, (size_t)k, &tensor, steps->error))
+                return -1;
+        }
+        if (steps->run(steps->session, steps->error))
+            return -1;
+    }
+    return now() - start;
+}
