@@ -189,6 +189,10 @@ $(BUILD)/obj/plugins/regex/%.o: plugins/regex/%.cc
 	$(if $(V),,@echo "  CXX $<" &&) $(CXX) -std=c++17 $(OPT) -Wall -Wextra -Werror -fvisibility=hidden -fPIC -Isrc $(SANITIZE) \
 	  $(shell pkg-config --cflags $(REGEX_LIBS)) $(DEPFLAGS) -c -o $@ $<
 
+# Those whose libraries are here.
+plugins: $(PLUGINS:%=$(BUILD)/plugins/%.so)
+.PHONY: plugins
+
 $(BUILD)/plugins/image.so: $(IMAGE_OBJ)
 	@mkdir -p $(@D)
 	$(call SHORT,LD) $(CC) -shared $(LDFLAGS) -o $@ $^ $(shell pkg-config --libs $(IMAGE_LIBS))

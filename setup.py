@@ -61,12 +61,15 @@ class BuildByMake(build_ext):
         # `make wheel` names the folder where the objects are already.
         build = Path(os.environ.get("OXRT_BUILD") or self.build_temp).resolve()
         made = os.path.relpath(build / "python/oxrt/_ox.abi3.so", ROOT)
-        options = [] if "OXRT_BUILD" in os.environ else ["OPT=-O2"]
+        # A wheel for other machines has no plug-ins, whose libraries are larger than ox.
+        goals = [] if "OXRT_BUILD" in os.environ else ["OPT=-O2", "plugins"]
         subprocess.run(["make", f"-j{self.parallel or 2}", f"BUILD={os.path.relpath(build, ROOT)}", f"PYTHON_HEADERS={folder}",
-                        f"NUMPY_HEADERS={numpy.get_include()}", *options, made], cwd=ROOT, check=True)
+                        f"NUMPY_HEADERS={numpy.get_include()}", made, *goals], cwd=ROOT, check=True)
         target = Path(self.get_ext_fullpath(extension.name))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["strip", "--strip-unneeded", "-o", target, ROOT / made], check=True)
+        plugins = sorted((build / "plugins").glob("*.so")) if goals else []
+        for file, to in [(ROOT / made, target), *((file, target.parent / "plugins" / file.name) for file in plugins)]:
+            to.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["strip", "--strip-unneeded", "-o", to, file], check=True)
 
 
 ADDRESS = about("ADDRESS")

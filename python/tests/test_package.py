@@ -33,9 +33,9 @@ def members(tmp_path):
 
 def test_the_source_distribution_is_whole(members):
     """It has each file of the repository that an object of the extension module was made of."""
-    objects = [path for part in ("src", "tools", "python") for path in (BUILD / "obj" / part).rglob("*.d")]
+    objects = [path for part in ("src", "tools", "python", "plugins") for path in (BUILD / "obj" / part).rglob("*.d")]
     text = "".join(path.read_text() for path in objects)
-    used = {os.path.normpath(name) for name in re.findall(r"(?<![\w/.])(?:src|tools|python)/[\w/.-]+\.(?:c|h|inc)\b", text)}
+    used = {os.path.normpath(name) for name in re.findall(r"(?<![\w/.])(?:src|tools|python|plugins)/[\w/.-]+\.(?:c|cc|h|inc)\b", text)}
     assert len(used) > 300 and used <= members
     assert {"Makefile", "LICENSE", "proto/onnx.proto", "python/exports.map", "python/python.mk", "tools/exports.txt",
             "tools/ox.pc.in", "tools/setup.sh", "python/oxrt/py.typed", "python/oxrt/_ox.pyi"} <= members
@@ -50,6 +50,15 @@ def build(folder, **environment):
     done = setup("-q", "build_ext", "--build-temp", str(folder), "--build-lib", str(folder), **environment)
     assert done.returncode != 0 and "apt-get install gcc" in done.stderr
     return done.stderr
+
+
+def test_what_is_installed_from_here_has_plugins(tmp_path, monkeypatch):
+    monkeypatch.delenv("OXRT_BUILD", raising=False)
+    done = setup("-q", "build_ext", "--build-temp", str(BUILD), "--build-lib", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    made = {path.name for path in (BUILD / "plugins").glob("*.so")}
+    assert {path.name for path in (tmp_path / "oxrt/plugins").glob("*")} == made
+    assert (tmp_path / "oxrt/_ox.abi3.so").exists()
 
 
 @pytest.mark.parametrize("without, text", [
