@@ -44,12 +44,12 @@ def sizes(rng, n_most=90, k_most=300):
 
 
 def rounded(a, block):
-    """Rows as accuracy_level 4 has them: bytes with a scale for each block, but for those with infinite elements."""
-    a, k, infinite = a.astype(np.float32), a.shape[-1], np.isinf(a).any(-1, keepdims=True)
-    given, a = a, np.where(infinite, 0, a)
+    """Rows as accuracy_level 4 has them: bytes with a scale for each block, but for those with huge elements."""
+    a, k, huge = a.astype(np.float32), a.shape[-1], (np.abs(a) >= 2.0 ** 100).any(-1, keepdims=True)
+    given, a = a, np.where(huge, 0, a)
     blocks = np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, -k % block)]).reshape(*a.shape[:-1], -1, block)
     scales = np.maximum(np.abs(blocks).max(-1, keepdims=True) / np.float32(127), np.finfo(np.float32).tiny)
-    return np.where(infinite, given, (np.rint(blocks / scales) * scales.astype(np.float64)).reshape(*a.shape[:-1], -1)[..., :k])
+    return np.where(huge, given, (np.rint(blocks / scales) * scales.astype(np.float64)).reshape(*a.shape[:-1], -1)[..., :k])
 
 
 def with_infinity(rng, a):
@@ -97,8 +97,25 @@ def nbits(rng):
         wide = rounded(wide, block)
     inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), bits)), scales, point, group, bias]
     bound, apart = (np.abs(wide) @ size.T + np.abs(wide_bias)
-                    for size in (np.abs(weights), (codes[:, :k] + zeros[:, groups]) * np.abs(wide_scales[:, groups])))
+                    for size in (np.abs(weights), (codes[:, :k] + np.abs(zeros[:, groups])) * np.abs(wide_scales[:, groups])))
     return "MatMulNBits", inputs, kind, attributes, wide @ weights.T + wide_bias, bound, apart
+
+
+def far_scales(rng):
+    """Scales of A and of weights whose products underflow, or overflow where all weights are 0."""
+    block, (n, k, rows) = int(rng.choice([16, 32, 64])), sizes(rng)
+    blocks, small, high = -(-k // block), rng.random() < 0.5, float(2.0 ** rng.integers(50, 110))
+    a, wide = narrow("float", rng.normal(size=[*rows, k]) * (2.0 ** -85 if small else high))
+    wide = rounded(wide, block)
+    codes, idle = rng.integers(0, 16, (n, blocks * block)), rng.random(n) < 0.5
+    size = np.full((n, 1), 2.0 ** -60) if small else np.where(idle, 2.0 ** 100, 1 / high)[:, None]
+    scales, wide_scales = narrow("float", rng.uniform(1, 2, (n, blocks)) * size)
+    if not small:
+        codes[idle] = 8
+    weights = (codes[:, :k] - 8) * np.repeat(wide_scales, block, 1)[:, :k]
+    inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), 4)), scales]
+    bound = np.abs(wide) @ np.abs(weights).T
+    return "MatMulNBits", inputs, "float", {"N": n, "K": k, "block_size": block, "accuracy_level": 4}, wide @ weights.T, bound
 
 
 def long_block(rng):
@@ -162,7 +179,7 @@ def gather(rng):
     return "GatherBlockQuantized", inputs, kind, attributes, right, np.abs(right)
 
 
-DRAW = [nbits, nbits, codes_of_4_bits, gather]
+DRAW = [nbits, nbits, codes_of_4_bits, gather, far_scales]
 LONG = 101  # turns from one long block to the next
 
 

@@ -131,7 +131,7 @@ static inline __attribute__((always_inline)) void add_bytes(const int bits, cons
         ox_floats products = __builtin_convertvector((integers)dots, ox_floats);
         if (has_zeros)
             products -= zeros[i] * (ox_floats)sums;
-        totals[i] += products * (scale * scales[i]);
+        totals[i] += products * scale * scales[i]; /* both scales together may overflow, and underflow */
     }
 }
 
@@ -306,9 +306,11 @@ void OX_JOIN(ox_block_bytes_dots, OX_DOT_ISA)(const ox_block_rows *rows, const v
 /* Added to a float and taken off again, it leaves a whole number. */
 #define MAGIC 0x1.8p23F
 
-/* The greatest absolute value as bits, which are in the order of the floats; beyond INFINITE there are no numbers. */
-#define INFINITE 0x7f800000U
+/* 2^100 as bits, which are in the order of the floats: sums of products of bytes times the scale of smaller numbers do
+ * not overflow. What is not smaller, infinite or no number stays as it is. */
+#define TOO_LARGE 0x71800000U
 
+/* The greatest absolute value as bits. */
 static uint32_t greatest_of(const ox_f32 *a, int64_t count) {
     const u32 *bits = (const u32 *)(const void *)a;
     uint32_t most = 0;
@@ -324,7 +326,7 @@ static bool round_to_bytes(int64_t k, int64_t block, const ox_f32 *a, int8_t *by
         const int64_t end = k - first < block ? k : first + block;
         const uint32_t most = greatest_of(a + first, end - first);
         float scale;
-        if (most >= INFINITE)
+        if (most >= TOO_LARGE)
             return false;
         memcpy(&scale, &most, sizeof scale);
         scale = scale / 127 > FLT_MIN ? scale / 127 : FLT_MIN;

@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void multiply_rows(const int count,
             memcpy(&scale, a + i * 4, sizeof scale);
             memcpy(&sum, a + (count + i) * 4, sizeof sum);
             const ox_floats products = __builtin_convertvector((integers)dots[i], ox_floats) - zeros * sum;
-            totals[i] += products * (scales * scale);
+            totals[i] += products * scale * scales; /* both scales together may overflow, and underflow */
         }
         a += 2 * count * 4;
     }

@@ -129,7 +129,7 @@ static int tile_at(int64_t i, int64_t m) {
     return count;
 }
 
-/* As floats, rounded or as they are: what has infinite elements is not rounded. */
+/* As floats, rounded or as they are: what has huge or infinite elements is not rounded. */
 static void lay_floats(const product_job *job, const ox_f32 *a, float *rounded, char *to) {
     const ox_block_product *product = job->product;
     const ox_block_row *row = &product->row;
