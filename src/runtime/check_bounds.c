@@ -10,13 +10,17 @@
 
 typedef enum check_kind {
     SUMS,      /* of products of its inputs: linear in each of them */
-    BLOCKS,    /* likewise, with weights that have a scale and a zero point */
+    BLOCKS,    /* likewise, with weights that have a scale and a zero point, input ZEROS */
     MEANS,     /* of windows of one input */
     FUNCTION,  /* of one element */
     GELU,      /* likewise */
     FUNCTIONS, /* of an element and sums of functions of others */
     COMPOSED   /* functions of sums of products, and the other way round */
 } check_kind;
+
+enum {
+    ZEROS = 3 /* what weights have before they are made absolute */
+};
 
 typedef struct row {
     const char *domain, *op;
@@ -116,8 +120,9 @@ static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dt
     ox_tensor ones, *sums = ox_pile_get(&frame->checking.second->plan.pile, sizeof *sums);
     if (!sums)
         return ox_fail_memory(frame->error, "the check of a run", sizeof *sums);
+    const int kept = kind == BLOCKS ? ZEROS : -1;
     const bool transformed = ox_frame_prepared(frame->checking.second, m)->is_transformed;
-    OX_TRY(ox_check_sums(frame, m, OX_CHECK_ABSOLUTE, sums));
+    OX_TRY(ox_check_sums(frame, m, OX_CHECK_ABSOLUTE, kept, sums));
     bound->scale = sums;
     bound->largest = transformed ? ox_differ_largest(sums) : 0;
     bound->times = OX_CHECK_MEAN_ERRORS * half_unit(dtype);
@@ -125,7 +130,7 @@ static ox_status bound_sums(ox_frame *frame, int m, check_kind kind, ox_dtype dt
         open_overflows(sums);
         return OX_OK;
     }
-    OX_TRY(ox_check_sums(frame, m, OX_CHECK_ONES, &ones));
+    OX_TRY(ox_check_sums(frame, m, OX_CHECK_ONES, kept, &ones));
     const double roundings = ox_differ_largest(&ones) + (kind == BLOCKS ? OX_CHECK_BLOCK_ROUNDINGS : 0);
     bound->times = (transformed ? OX_CHECK_WINOGRAD_ERRORS : OX_CHECK_SUM_ERRORS) * half_unit(dtype) * roundings;
     return OX_OK;

@@ -198,18 +198,18 @@ static ox_tensor changed(ox_frame *second, const ox_tensor *from, ox_check_numbe
     if (elements && bytes)
         memcpy(elements, packed.data, bytes);
     packed.data = elements;
-    if (elements)
+    if (elements && numbers != OX_CHECK_GIVEN)
         (numbers == OX_CHECK_ONES ? make_ones : make_absolute)(&packed);
     return packed;
 }
 
-static ox_status change_inputs(ox_frame *second, int n, ox_check_numbers numbers) {
+static ox_status change_inputs(ox_frame *second, int n, ox_check_numbers numbers, int kept) {
     const ox_node *node = &second->graph->nodes[n];
     ox_tensor *in = ox_pile_array(&second->plan.pile, (size_t)node->nin + 1, sizeof *in);
     for (int i = 0; in && i < node->nin; i++) {
         if (node->in[i] < 0)
             continue;
-        in[i] = changed(second, second->work.in[i], numbers);
+        in[i] = changed(second, second->work.in[i], i == kept ? OX_CHECK_GIVEN : numbers);
         second->work.in[i] = &in[i];
         if (!in[i].data)
             return out_of_memory(second, (size_t)ox_tensor_count(&in[i]));
@@ -231,7 +231,7 @@ static ox_status change_factors(ox_call *call, ox_check_numbers numbers, ox_pile
     return OX_OK;
 }
 
-ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, ox_tensor *sums) {
+ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, int kept, ox_tensor *sums) {
     ox_frame *second = frame->checking.second;
     ox_pile *pile = &second->plan.pile;
     ox_call *call = ox_frame_call(second, n, pile);
@@ -241,7 +241,7 @@ ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, ox_ten
     sums->data = ox_pile_aligned(pile, (size_t)ox_tensor_count(out) * ox_dtype_size(out->dtype));
     if (!sums->data)
         return out_of_memory(second, (size_t)ox_tensor_count(out));
-    OX_TRY(change_inputs(second, n, numbers));
+    OX_TRY(change_inputs(second, n, numbers, kept));
     OX_TRY(change_factors(call, numbers, pile));
     second->work.out[0] = sums;
     call->state = NULL;

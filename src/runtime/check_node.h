@@ -17,14 +17,16 @@ ox_status ox_check_alone(ox_frame *frame, int n);
 ox_status ox_check_plain(ox_frame *frame, int n);
 
 /* The numbers that replace the inputs of a linear operator: their absolute values, whose sums bound rounding errors, or
- * ones, to count the terms of each sum. */
+ * ones, to count the terms of each sum; or none. */
 typedef enum ox_check_numbers {
     OX_CHECK_ABSOLUTE,
-    OX_CHECK_ONES
+    OX_CHECK_ONES,
+    OX_CHECK_GIVEN
 } ox_check_numbers;
 
-/* The first output of node n, which has run alone, of such numbers: packed, in the pile of the second plan. */
-ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, ox_tensor *sums);
+/* The first output of node n, which has run alone, of such numbers: packed, in the pile of the second plan. Input
+ * `kept` stays as it is; -1: none. */
+ox_status ox_check_sums(ox_frame *frame, int n, ox_check_numbers numbers, int kept, ox_tensor *sums);
 
 #endif
 

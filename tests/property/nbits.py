@@ -74,7 +74,7 @@ def nbits(rng):
         point = "uint8", pack(zeros, bits)
     elif way == "floats":
         near = codes[:, ::block] + rng.normal(size=(n, blocks)) * 1e-3  # little is left of a weight
-        point, zeros = narrow(kind, near if rng.random() < 0.5 else rng.uniform(0, 2 ** bits, (n, blocks)))
+        point, zeros = narrow(kind, near if rng.random() < 0.5 else rng.uniform(-2, 2 ** bits, (n, blocks)))
     group = None
     if not (groups == np.arange(k) // block).all():
         padded = np.pad(groups, (0, blocks * block - k)) if rng.random() < 0.5 else groups
