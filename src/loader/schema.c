@@ -16,7 +16,7 @@ static const schema schemas[] = {
 
 /* The same of operators that models of `ox embed` name (own_op.h). */
 static const schema own_schemas[] = {
-    {"", "ByteTable", "1 rank:i"},
+    {"", "ByteTable", "1 rank:i x_rank:i"},
     {"", "QLinearAdd", "1"},
     {"", "QLinearAveragePool",
      "1 auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I! pads:I strides:I"},

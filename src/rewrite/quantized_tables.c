@@ -16,9 +16,11 @@ typedef struct region {
     const ox_requantizer *r;
     int32_t nodes[MOST_NODES];
     int32_t copies[MOST_NODES]; /* the values that their copies give */
+    int64_t floors[MOST_NODES]; /* the ranks that their results reach by constants, */
     int count, visits;
     int32_t root; /* the tensor of bytes, OX_NONE while none is found; */
-    int64_t rank; /* the least of the result's */
+    int64_t rank; /* the least of the result's; */
+    int64_t deep; /* and of the bytes': slopes have no more dimensions than what they belong to */
 } region;
 
 /* What a value is. */
@@ -35,10 +37,16 @@ static int place_of(const region *g, int32_t n) {
     return -1;
 }
 
-static bool add_node(region *g, int32_t n) {
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static bool add_node(region *g, int32_t n, int64_t floor) {
     if (g->count == MOST_NODES)
         return false;
+    g->floors[g->count] = floor;
     g->nodes[g->count++] = n;
+    g->rank = larger(g->rank, floor);
     return true;
 }
 
@@ -73,32 +81,34 @@ static bool add_leaf(region *g, int32_t n) {
     if (g->root != OX_NONE && g->root != root)
         return false;
     g->root = root;
-    g->rank = rank > g->rank ? rank : g->rank;
-    return add_node(g, n);
+    g->deep = larger(g->deep, is_table ? ox_emit_int(maker, "x_rank", 0) : 0);
+    return add_node(g, n, rank);
 }
 
 static kind kind_of(region *g, int32_t value, int64_t *rank);
 
-/* The kind of an elementwise node, by its operands; rank: of constants. */
+/* The kind of an elementwise node, by its operands; rank: of a constant, or what a member's reaches by constants. */
 static kind kind_of_node(region *g, const ox_node *node, int32_t n, int64_t *rank) {
+    const bool slopes = ox_build_is_op(node, "PRelu"), settings = has_settings(node);
     bool is_member = false;
     int64_t most = 0;
     for (int i = 0; i < node->nin; i++) {
         int64_t one = 0;
         const kind k = node->in[i] < 0 ? CONSTANT : kind_of(g, node->in[i], &one);
-        if (k == OTHER || (k == MEMBER && i && (has_settings(node) || ox_build_is_op(node, "PRelu"))) ||
-            (k == CONSTANT && i && one > 1 && ox_build_is_op(node, "PRelu")) ||
-            (k == CONSTANT && !i && ox_build_is_op(node, "PRelu")))
+        if (k == OTHER || (k == MEMBER && i && (settings || slopes)) || (k == CONSTANT && !i && slopes))
             return OTHER;
         is_member |= k == MEMBER;
-        if (k == CONSTANT && !(i && has_settings(node)))
-            most = one > most ? one : most;
+        if (slopes && i && one > larger(most, 1)) /* the copy has all bytes in one dimension */
+            return OTHER;
+        if (slopes && i && one > most)
+            g->deep = one;
+        else if (!(i && settings))
+            most = larger(most, one);
     }
     *rank = most;
     if (!is_member)
         return CONSTANT;
-    g->rank = most > g->rank ? most : g->rank;
-    return add_node(g, n) ? MEMBER : OTHER;
+    return add_node(g, n, most) ? MEMBER : OTHER;
 }
 
 static kind kind_of(region *g, int32_t value, int64_t *rank) {
@@ -110,15 +120,20 @@ static kind kind_of(region *g, int32_t value, int64_t *rank) {
     if (tensor || !node || ++g->visits > MOST_VISITS)
         return tensor && ox_tensor_count(tensor) == 1 ? CONSTANT : OTHER;
     const int32_t n = r->makers[value];
-    if (place_of(g, n) >= 0)
+    const int place = place_of(g, n);
+    if (place >= 0) {
+        *rank = g->floors[place];
         return MEMBER;
+    }
     if (!ox_build_is_op(node, "DequantizeLinear"))
         return is_elementwise(node) ? kind_of_node(g, node, n, rank) : OTHER;
     const ox_tensor *kept = ox_quant_known(r, node->in[0]);
     ox_quantization q;
+    if (!kept && !add_leaf(g, n))
+        return OTHER;
+    *rank = kept ? kept->rank : g->floors[g->count - 1];
     if (!kept)
-        return add_leaf(g, n) ? MEMBER : OTHER;
-    *rank = kept->rank;
+        return MEMBER;
     return ox_tensor_count(kept) == 1 && ox_quant_read(r, node, true, &q) && q.count == 1 ? CONSTANT : OTHER;
 }
 
@@ -164,22 +179,29 @@ static ox_status copy_node(ox_requantizer *r, region *g, int32_t n, const ox_nod
     return ox_quant_put(r, n, &node, node.nin, in, node.out[0], out);
 }
 
+/* The attributes of a table, those that are 0 left out. */
+static ox_status add_ranks(ox_requantizer *r, const region *g, ox_node *table) {
+    const ox_attr all[] = {{.name = "rank", .kind = OX_ATTR_INT, .u.i = g->rank},
+                           {.name = "x_rank", .kind = OX_ATTR_INT, .u.i = g->deep}};
+    ox_attr *attrs;
+    int count = 0;
+    OX_TRY(ox_build_get(r->b, r->b->pile, sizeof all / sizeof *all, sizeof *attrs, &attrs));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].u.i)
+            attrs[count++] = all[i];
+    table->attrs = attrs;
+    table->nattrs = (ox_index)count;
+    return OX_OK;
+}
+
 static ox_status put_table(ox_requantizer *r, region *g, int32_t n, int32_t value) {
     const ox_node *from = &r->scope->nodes[r->makers[value]];
-    ox_attr *rank;
     int32_t table;
     for (int i = 0; i < g->count; i++)
         OX_TRY(copy_node(r, g, n, &r->scope->nodes[g->nodes[i]], &g->copies[i]));
     OX_TRY(copy_node(r, g, n, &r->scope->nodes[n], &table));
     OX_TRY(ox_quant_replace(r, n, value, from, &ox_op_byte_table, 2, (const ox_index[]){g->root, (ox_index)table}));
-    r->scope->nodes[n].nattrs = 0;
-    if (!g->rank)
-        return OX_OK;
-    OX_TRY(ox_build_get(r->b, r->b->pile, 1, sizeof *rank, &rank));
-    *rank = (ox_attr){.name = "rank", .kind = OX_ATTR_INT, .u.i = g->rank};
-    r->scope->nodes[n].attrs = rank;
-    r->scope->nodes[n].nattrs = 1;
-    return OX_OK;
+    return add_ranks(r, g, &r->scope->nodes[n]);
 }
 
 ox_status ox_quant_table(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to) {

@@ -72,6 +72,8 @@ OWN = [  # what the error says, "" for none
     ("", own_model("QLinearGlobalAveragePool", ["a", "s", "z", "s", "z"], (1, 1, 4))),
     ("", own_model("ByteTable", ["a", "t"])),
     ("", own_model("ByteTable", ["a", "t"], rank=4)),
+    ("", own_model("ByteTable", ["a", "t"], x_rank=2)),
+    ("fewer than the 3 dimensions of a slope", own_model("ByteTable", ["a", "t"], x_rank=3)),
     ("must have 256 entries", own_model("ByteTable", ["a", "w"])),
     ("omitted", own_model("ByteTable", ["", "t"])),
     ("takes exactly 2", own_model("ByteTable", ["a", ""])),

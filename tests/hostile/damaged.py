@@ -88,7 +88,7 @@ def draw_own(seed):
         inputs = [(kind, [n, k]), scale, zero, (3, [k, m]), rng.choice([scale, (1, [m])]), (3, []), scale, zero, (6, [m])]
         attributes = rng.choice([{}, {"transB": 0}])
     elif name == "ByteTable":
-        inputs, attributes = [(kind, [n, k]), (kind, [256])], rng.choice([{}, {"rank": 3}])
+        inputs, attributes = [(kind, [n, k]), (kind, [256])], rng.choice([{}, {"rank": 3}, {"x_rank": 1}])
     elif "Pool" in name:
         inputs = [*x, scale, zero]
         if name == "QLinearAveragePool":

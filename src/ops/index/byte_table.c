@@ -15,7 +15,7 @@ enum {
 
 static ox_status infer(ox_call *call) {
     const ox_tensor *x = call->in[X], *table = call->in[TABLE];
-    const int64_t rank = ox_call_int(call, "rank", 0);
+    const int64_t rank = ox_call_int(call, "rank", 0), least = ox_call_int(call, "x_rank", 0);
     int64_t dims[OX_MAX_RANK];
     OX_TRY(ox_call_check_dtype(call, X, BYTES));
     OX_TRY(ox_call_check_dtype(call, TABLE, BYTES));
@@ -24,6 +24,9 @@ static ox_status infer(ox_call *call) {
     if (rank < 0 || rank > OX_MAX_RANK)
         return ox_call_fail(call, OX_ERROR_LIMIT, "a rank of %lld, at most %d is supported", (long long)rank,
                             OX_MAX_RANK);
+    if (x->rank < least)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s has fewer than the %lld dimensions of a slope", OX_INPUT(call, X),
+                            (long long)least);
     const int more = rank > x->rank ? (int)rank - x->rank : 0;
     for (int d = 0; d < more + x->rank; d++)
         dims[d] = d < more ? 1 : x->dims[d - more];
