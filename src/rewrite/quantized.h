@@ -20,7 +20,8 @@ typedef struct ox_quantization {
     ox_index scale, zero;    /* values; zero may be OX_NONE */
     const ox_tensor *scales; /* floats */
     const ox_tensor *zeros;  /* NULL where there are none, which stands for 0 */
-    ox_dtype dtype;          /* of the integers */
+    ox_dtype dtype;          /* of the integers, */
+    bool is_sure;            /* which is known, not only that of the zero points */
     int64_t count;           /* of the scales */
     const ox_attr *axis;
 } ox_quantization;
@@ -51,6 +52,8 @@ typedef struct ox_requantizer {
 /* ---- quantized_known.c: what is known of values ------------------------------------------------------------- */
 
 ox_int_range ox_quant_range(ox_dtype dtype);
+/* The type that a QuantizeLinear gives; OX_UNDEFINED where it is not known. */
+ox_dtype ox_quant_written_type(const ox_requantizer *r, const ox_node *node);
 /* Input i of a node, OX_NONE if it has none. */
 int32_t ox_quant_input(const ox_node *node, int i);
 /* The node that gives a value, NULL if none of the model does. */

@@ -131,13 +131,23 @@ static const ox_node *model_maker(const ox_requantizer *r, int32_t value) {
     return ox_quant_maker(r, value);
 }
 
-/* The type that a QuantizeLinear gives. */
-static ox_dtype written_type(const ox_requantizer *r, const ox_node *node) {
+ox_dtype ox_quant_written_type(const ox_requantizer *r, const ox_node *node) {
     const ox_tensor *zeros = known_list(r, ox_quant_input(node, 2));
     if (ox_quant_input(node, 2) >= 0)
         return zeros ? zeros->dtype : OX_UNDEFINED;
     const int64_t dtype = ox_emit_int(node, "output_dtype", 0);
     return dtype ? (ox_dtype)dtype : OX_UINT8;
+}
+
+/* The type that an operator gives that is no move. */
+static ox_dtype given_type(const ox_requantizer *r, const ox_node *node) {
+    if (ox_build_is_op(node, "QuantizeLinear"))
+        return ox_quant_written_type(r, node);
+    if (ox_build_is_op(node, "Cast"))
+        return (ox_dtype)ox_emit_int(node, "to", OX_UNDEFINED);
+    const bool has_zero = ox_build_is_op(node, "QLinearConv") || ox_build_is_op(node, "QLinearMatMul");
+    const ox_tensor *zeros = has_zero ? ox_quant_known(r, ox_quant_input(node, 7)) : NULL;
+    return zeros ? zeros->dtype : OX_UNDEFINED;
 }
 
 /* The type of a value, where it is stated, or known by what gives it; OX_UNDEFINED elsewhere. */
@@ -148,18 +158,17 @@ static ox_dtype type_of(const ox_requantizer *r, int32_t value) {
         const ox_node *node = model_maker(r, value);
         if (known || stated != OX_UNDEFINED)
             return known ? known->dtype : stated;
-        if (node && ox_build_is_op(node, "QuantizeLinear"))
-            return written_type(r, node);
-        if (!ox_quant_is_move(node))
-            return OX_UNDEFINED;
+        if (!node || !ox_quant_is_move(node))
+            return node ? given_type(r, node) : OX_UNDEFINED;
         value = ox_quant_input(node, ox_build_is_op(node, "Where") ? 1 : 0);
     }
     return OX_UNDEFINED;
 }
 
 /* A zero point of another type than the integers is the model's fault, which the node itself tells. */
-static bool fits_integers(const ox_requantizer *r, const ox_quantization *q) {
-    const ox_dtype type = q->zeros ? type_of(r, ox_quant_input(q->node, 0)) : OX_UNDEFINED;
+static bool fits_integers(const ox_requantizer *r, ox_quantization *q) {
+    const ox_dtype type = q->zeros ? type_of(r, ox_quant_input(q->node, 0)) : q->dtype;
+    q->is_sure = type != OX_UNDEFINED;
     return type == OX_UNDEFINED || type == q->dtype;
 }
 

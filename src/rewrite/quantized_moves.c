@@ -40,9 +40,9 @@ static ox_status give_part(ox_requantizer *r, int32_t n, const ox_node *split, i
     return OX_OK;
 }
 
-/* Whether input i can be integers as the result is: by itself (*same), or by a table. */
+/* Whether input i can be integers as the result is: by itself (*same), or by a table. Neither looks at their type. */
 static bool fits(const ox_requantizer *r, int32_t value, const ox_quantization *to, ox_quantization *from, bool *same) {
-    if (!ox_quant_source(r, value, from) || !ox_quant_is_single(from))
+    if (!ox_quant_source(r, value, from) || !ox_quant_is_single(from) || !from->is_sure)
         return false;
     *same = ox_quant_is_same(from, to);
     return *same || (OX_WITH_OWN_OPERATORS && r->tables && ox_quant_is_byte(from) && ox_quant_is_byte(to));

@@ -50,6 +50,8 @@ ox_status ox_quant_replace(ox_requantizer *r, int32_t n, int32_t value, const ox
     ox_index *kept;
     const ox_node used = {.op = op, .version = from->version};
     OX_TRY(ox_quant_keep_written(r));
+    if (!OX_KEEP_WRITTEN && scope->nodes[n].out[0] >= 0) /* which nothing else would say */
+        scope->values[scope->nodes[n].out[0]].dtype = ox_quant_written_type(r, &scope->nodes[n]);
     if (OX_WITH_USES && ox_build_is_op(&used, op->name))
         OX_TRY(ox_build_note_op(r->b, op, from->version));
     OX_TRY(ox_build_get(r->b, r->b->pile, (size_t)count, sizeof *kept, &kept));

@@ -68,11 +68,12 @@ static bool has_settings(const ox_node *node) {
     return ox_build_is_op(node, "Clip");
 }
 
-/* The root of bytes that a DequantizeLinear reads: where those are a table's, what that reads. */
+/* The root of bytes that a DequantizeLinear reads: where those are a table's, what that reads. A table takes bytes of
+ * either type, so that theirs must be known. */
 static bool add_leaf(region *g, int32_t n) {
     ox_quantization q;
     const ox_node *node = &g->r->scope->nodes[n];
-    if (!ox_quant_read(g->r, node, true, &q) || !ox_quant_is_single(&q) || !ox_quant_is_byte(&q))
+    if (!ox_quant_read(g->r, node, true, &q) || !ox_quant_is_single(&q) || !ox_quant_is_byte(&q) || !q.is_sure)
         return false;
     const ox_node *maker = ox_quant_maker(g->r, node->in[0]);
     const bool is_table = maker && maker->op == &ox_op_byte_table;

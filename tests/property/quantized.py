@@ -482,8 +482,8 @@ def in_branch(g):
         {o + "_of_if": kind for o, kind in g.outputs.items()}, [*g.kept, chosen]
 
 
-def model_of(g, inside):
-    kinds = {name: kind for name, (kind, _) in g.inputs.items()}
+def model_of(g, inside, stated=True):
+    kinds = {name: kind if stated else None for name, (kind, _) in g.inputs.items()}
     made, outputs, kept = in_branch(g) if inside else (g.nodes, g.outputs, g.kept)
     return nodes.model_around(made, kinds, outputs, g.opset, kept)
 
@@ -518,7 +518,8 @@ def differs(g, got, wanted, what, same_bits=False):
         if one.shape != other.shape or one.dtype != other.dtype:
             return f"{what}: {name} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
         with np.errstate(invalid="ignore"): # of infinities
-            away = np.where(one == other, 0, np.abs(one.astype(np.float64) - other.astype(np.float64)))
+            same = (one == other) | ((one != one) & (other != other)) # 0 / 0 is no number
+            away = np.where(same, 0, np.abs(one.astype(np.float64) - other.astype(np.float64)))
         limit = 0 if same_bits else 1 if one.dtype.kind in "iu" else 1e-4 * (1 + np.abs(other))
         if not (away <= limit).all():
             return f"{what}: {name} is off by {away.max():.3g}"
@@ -567,7 +568,8 @@ def check_spoiled(g, inside):
     zeros = kept[node.input[2]]
     g.kept.append(numpy_helper.from_array(np.zeros(zeros.shape, np.int8 if zeros.dtype == np.uint8 else np.uint8), "spoiled"))
     node.input[2] = "spoiled"
-    return not_refused(g, inside, f"{node.name} has a zero point of another type", "must have the type of")
+    return not_refused(g, inside, f"{node.name} has a zero point of another type",
+                       "must have the type of|must have the same type")
 
 
 def check_slope(rng):
@@ -585,9 +587,11 @@ def check_slope(rng):
 
 
 def not_refused(g, inside, what, texts):
+    """What is wrong with a model that is, whether it states the types of its inputs or not."""
+    data = model_of(g, inside, chance(g.rng, 0.5))
     for no_integer in False, True:
         try:
-            run(g, model_of(g, inside), no_integer=no_integer)
+            run(g, data, no_integer=no_integer)
             return f"{what}, and the model runs{' without integer operators' if no_integer else ''}"
         except oxlib.OxError as error:
             if not any(text in str(error) for text in texts.split("|")):
