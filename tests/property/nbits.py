@@ -102,18 +102,22 @@ def nbits(rng):
 
 
 def far_scales(rng):
-    """Scales of A and of weights whose products underflow, or overflow where all weights are 0."""
-    block, (n, k, rows) = int(rng.choice([16, 32, 64])), sizes(rng)
-    blocks, small, high = -(-k // block), rng.random() < 0.5, float(2.0 ** rng.integers(50, 110))
-    a, wide = narrow("float", rng.normal(size=[*rows, k]) * (2.0 ** -85 if small else high))
+    """Scales of A and of weights whose products underflow, or overflow where all weights are 0; or weights that are
+    rounded below the smallest normal number."""
+    block, (n, k, rows), way = int(rng.choice([16, 32, 64])), sizes(rng), str(rng.choice(["small", "large", "fine"]))
+    blocks, high, idle = -(-k // block), float(2.0 ** rng.integers(50, 110)), rng.random(n) < 0.5
+    a, wide = narrow("float", rng.normal(size=[*rows, k]) * {"small": 2.0 ** -85, "large": high, "fine": 2.0 ** 90}[way])
     wide = rounded(wide, block)
-    codes, idle = rng.integers(0, 16, (n, blocks * block)), rng.random(n) < 0.5
-    size = np.full((n, 1), 2.0 ** -60) if small else np.where(idle, 2.0 ** 100, 1 / high)[:, None]
+    codes, zeros = rng.integers(0, 16, (n, blocks * block)), np.full((n, blocks), 8.0)
+    size = {"small": 2.0 ** -60, "large": np.where(idle, 2.0 ** 100, 1 / high)[:, None], "fine": 2.0 ** -143}[way]
     scales, wide_scales = narrow("float", rng.uniform(1, 2, (n, blocks)) * size)
-    if not small:
+    point = None
+    if way == "large":
         codes[idle] = 8
-    weights = (codes[:, :k] - 8) * np.repeat(wide_scales, block, 1)[:, :k]
-    inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), 4)), scales]
+    elif way == "fine":
+        point, zeros = narrow("float", rng.uniform(0, 16, (n, blocks)))
+    weights = (codes[:, :k] - np.repeat(zeros, block, 1)[:, :k]) * np.repeat(wide_scales, block, 1)[:, :k]
+    inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), 4)), scales, point]
     bound = np.abs(wide) @ np.abs(weights).T
     return "MatMulNBits", inputs, "float", {"N": n, "K": k, "block_size": block, "accuracy_level": 4}, wide @ weights.T, bound
 

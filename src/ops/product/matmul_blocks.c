@@ -6,6 +6,7 @@
 #include "ops/dense.h"
 #include "ops/elementwise.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +52,9 @@ static float integer_at(const ox_block_weights *w, int64_t n, int64_t k) {
 
 float ox_block_weight(const ox_block_weights *w, int64_t n, int64_t k) {
     const float weight = w->shape.table ? code_at(w, n, k) : integer_at(w, n, k);
-    return w->ones ? 1 : w->absolute ? fabsf(weight) : weight;
+    if (w->absolute) /* below the smallest normal number a weight is rounded as there */
+        return fmaxf(fabsf(weight), FLT_MIN);
+    return w->ones ? 1 : weight;
 }
 
 /* An ox_gemm_panel_fn. */
