@@ -52,8 +52,8 @@ static float integer_at(const ox_block_weights *w, int64_t n, int64_t k) {
 
 float ox_block_weight(const ox_block_weights *w, int64_t n, int64_t k) {
     const float weight = w->shape.table ? code_at(w, n, k) : integer_at(w, n, k);
-    if (w->absolute) /* below the smallest normal number a weight is rounded as there */
-        return fmaxf(fabsf(weight), FLT_MIN);
+    if (w->absolute) /* below the smallest normal number a weight is rounded as there; NaN stays */
+        return fabsf(weight) < FLT_MIN ? FLT_MIN : fabsf(weight);
     return w->ones ? 1 : weight;
 }
 
