@@ -43,8 +43,7 @@ typedef void ox_block_lay_bytes_fn(const ox_block_row *row, const int8_t *a, con
 typedef void ox_block_dots_fn(const ox_block_rows *rows, const void *a, float *to);
 
 /* Rounds k floats to bytes, by the greatest of each block, which becomes 127 or -127, to the nearest, even ones of two;
- * false if one of them is 2^100 and more, or no number. Either bytes and the scale of each block, or what they stand
- * for. */
+ * false if one of them is 2^100 or more, or NaN. Either bytes and the scale of each block, or what they stand for. */
 typedef bool ox_block_round_fn(int64_t k, int64_t block, const ox_f32 *a, int8_t *bytes, float *scales, float *floats);
 
 /* Writes `count` weights of some rows, which are packed one behind the other, as floats: each row is a column, elements

@@ -139,7 +139,7 @@ ox_dtype ox_quant_written_type(const ox_requantizer *r, const ox_node *node) {
     return dtype ? (ox_dtype)dtype : OX_UINT8;
 }
 
-/* The type that an operator gives that is no move. */
+/* The type of the result of a node other than a move; OX_UNDEFINED where it is not known. */
 static ox_dtype given_type(const ox_requantizer *r, const ox_node *node) {
     if (ox_build_is_op(node, "QuantizeLinear"))
         return ox_quant_written_type(r, node);

@@ -102,7 +102,7 @@ static kind kind_of_node(region *g, const ox_node *node, int32_t n, int64_t *ran
         if (slopes && i && one > larger(most, 1)) /* the copy has all bytes in one dimension */
             return OTHER;
         if (slopes && i && one > most)
-            g->deep = one;
+            g->deep = larger(g->deep, one);
         else if (!(i && settings))
             most = larger(most, one);
     }
@@ -130,11 +130,13 @@ static kind kind_of(region *g, int32_t value, int64_t *rank) {
         return is_elementwise(node) ? kind_of_node(g, node, n, rank) : OTHER;
     const ox_tensor *kept = ox_quant_known(r, node->in[0]);
     ox_quantization q;
-    if (!kept && !add_leaf(g, n))
-        return OTHER;
-    *rank = kept ? kept->rank : g->floors[g->count - 1];
-    if (!kept)
+    if (!kept) {
+        if (!add_leaf(g, n))
+            return OTHER;
+        *rank = g->floors[g->count - 1];
         return MEMBER;
+    }
+    *rank = kept->rank;
     return ox_tensor_count(kept) == 1 && ox_quant_read(r, node, true, &q) && q.count == 1 ? CONSTANT : OTHER;
 }
 

@@ -2,7 +2,6 @@
 #include "bound.h"
 
 #if OX_WITH_BOUND
-
 #include <string.h>
 
 #include "iterate/bcast.h"
@@ -46,9 +45,10 @@ static ox_status place(ox_frame *frame, int k, const ox_tensor *output, void **m
         ask(bound, k, output);
         *memory = bound->given[k];
     }
-    if (*memory && !bound->has_inputs)
+    if (*memory && !bound->has_inputs) {
         ox_caches_look(frame, bound->inputs);
-    bound->has_inputs |= *memory != NULL;
+        bound->has_inputs = true;
+    }
     if (*memory && ox_is_aligned(*memory) && ox_caches_fit(frame, bound->inputs, bound->caches[k], output, *memory))
         return OX_OK;
     return get_room(frame, &bound->rooms[k], bytes_of(output), memory);

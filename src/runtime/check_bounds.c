@@ -19,7 +19,7 @@ typedef enum check_kind {
 } check_kind;
 
 enum {
-    ZEROS = 3 /* what weights have before they are made absolute */
+    ZEROS = 3 /* it stays as it is: it is taken off weights before they are made absolute */
 };
 
 typedef struct row {

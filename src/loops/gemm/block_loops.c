@@ -307,7 +307,7 @@ void OX_JOIN(ox_block_bytes_dots, OX_DOT_ISA)(const ox_block_rows *rows, const v
 #define MAGIC 0x1.8p23F
 
 /* 2^100 as bits, which are in the order of the floats: sums of products of bytes times the scale of smaller numbers do
- * not overflow. What is not smaller, infinite or no number stays as it is. */
+ * not overflow. Larger elements, infinities and NaN among them, are not rounded. */
 #define TOO_LARGE 0x71800000U
 
 /* The greatest absolute value as bits. */
