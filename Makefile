@@ -75,7 +75,7 @@ HAS_LIBS    = $(if $(shell pkg-config --exists $(1) 2>/dev/null && echo 'int mai
                 $(2) -o /dev/null - $$(pkg-config --libs $(1)) >/dev/null 2>&1 && echo yes),$(3))
 PLUGINS    := $(call HAS_LIBS,$(IMAGE_LIBS),$(CC) -x c,image) $(call HAS_LIBS,$(REGEX_LIBS),$(CXX) -x c++,regex)
 
-all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc $(PLUGINS:%=$(BUILD)/plugins/%.so)
+all: $(BUILD)/ox $(BUILD)/libox.a $(BUILD)/libox.so $(BUILD)/ox.pc plugins
 
 help:
 	@echo 'make            build/ox, build/libox.a, build/libox.so'

@@ -62,11 +62,12 @@ class BuildByMake(build_ext):
         build = Path(os.environ.get("OXRT_BUILD") or self.build_temp).resolve()
         made = os.path.relpath(build / "python/oxrt/_ox.abi3.so", ROOT)
         # A wheel for other machines has no plug-ins, whose libraries are larger than ox.
-        goals = [] if "OXRT_BUILD" in os.environ else ["OPT=-O2", "plugins"]
+        stays_here = "OXRT_BUILD" not in os.environ
         subprocess.run(["make", f"-j{self.parallel or 2}", f"BUILD={os.path.relpath(build, ROOT)}", f"PYTHON_HEADERS={folder}",
-                        f"NUMPY_HEADERS={numpy.get_include()}", made, *goals], cwd=ROOT, check=True)
+                        f"NUMPY_HEADERS={numpy.get_include()}", made,
+                        *(["OPT=-O2", "plugins"] if stays_here else [])], cwd=ROOT, check=True)
         target = Path(self.get_ext_fullpath(extension.name))
-        plugins = sorted((build / "plugins").glob("*.so")) if goals else []
+        plugins = sorted((build / "plugins").glob("*.so")) if stays_here else []
         for file, to in [(ROOT / made, target), *((file, target.parent / "plugins" / file.name) for file in plugins)]:
             to.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["strip", "--strip-unneeded", "-o", to, file], check=True)

@@ -23,7 +23,7 @@ $(PY_PACKAGE)/_ox.abi3.so: $(PY_OBJ) $(filter-out $(BUILD)/obj/tools/ox.o,$(TOOL
 	  $(call STATIC,protobuf-c) -lpng16 -lz -lm -lpthread -ldl
 
 # The package as it is imported from build/python.
-python: $(PY_PACKAGE)/_ox.abi3.so $(PLUGINS:%=$(BUILD)/plugins/%.so)
+python: $(PY_PACKAGE)/_ox.abi3.so plugins
 	@for file in python/oxrt/*; do ln -sf $(CURDIR)/$$file $(PY_PACKAGE)/; done
 	@ln -sfn ../../plugins $(PY_PACKAGE)/plugins
 
