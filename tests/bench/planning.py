@@ -178,13 +178,17 @@ class OxDecoder(Ox):
                     self.session.error)
 
     def batch(self, count):
-        ns = self.timer.bench_session_decoder(C.byref(self.decoder), C.c_int64(count))
+        ns = self.timer.bench_session_decoder(C.byref(self.decoder), count)
         oxlib.check(oxlib.OK if ns >= 0 else self.session.error.status, self.session.error)
         return ns
 
     def output(self, number):
         self.batch(number + 1)
         return arrays.from_tensor(self.session.output(0))[1].copy()
+
+
+def values_of(given):
+    return [ort.OrtValue.ortvalue_from_numpy(array) for array in given]
 
 
 class Ort:
@@ -195,13 +199,13 @@ class Ort:
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
         self.session = session = ort.InferenceSession(model, options, ["CPUExecutionProvider"])
-        self.bindings = [self.bind(given) for given in lists]
+        self.bindings = [self.bind(values_of(given)) for given in lists]
         self.next = 0
 
-    def bind(self, given):
+    def bind(self, values):
         binding = self.session.io_binding()
-        for value, array in zip(self.session.get_inputs(), given):
-            binding.bind_ortvalue_input(value.name, ort.OrtValue.ortvalue_from_numpy(array))
+        for value, given in zip(self.session.get_inputs(), values):
+            binding.bind_ortvalue_input(value.name, given)
         for value in self.session.get_outputs():
             binding.bind_output(value.name)
         return binding
@@ -228,16 +232,12 @@ class OrtDecoder(Ort):
     def __init__(self, model, lists):
         super().__init__(model, lists[:1])
         self.length = len(lists)
-        self.first = [ort.OrtValue.ortvalue_from_numpy(array) for array in lists[0]]
+        self.first = values_of(lists[0])
 
     def batch(self, count):
         ns, values = 0, self.first
         for i in range(count):
-            binding = self.session.io_binding()
-            for value, given in zip(self.session.get_inputs(), values):
-                binding.bind_ortvalue_input(value.name, given)
-            for value in self.session.get_outputs():
-                binding.bind_output(value.name)
+            binding = self.bind(values)
             start = time.perf_counter_ns()
             self.session.run_with_iobinding(binding)
             ns += time.perf_counter_ns() - start
@@ -354,6 +354,7 @@ def main():
     timer = C.CDLL(arguments.timer)
     timer.bench_session_steps.restype = timer.bench_session_decoder.restype = C.c_int64
     timer.bench_session_steps.argtypes = [C.POINTER(Steps), C.c_int64]
+    timer.bench_session_decoder.argtypes = [C.POINTER(Decoder), C.c_int64]
     turns = 3 if arguments.quick else arguments.turns
     record = {"table": "planning", "machine": machine.describe(), "versions": machine.versions(None, "planning"),
               "turns": turns, "cases": []}
