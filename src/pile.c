@@ -47,6 +47,7 @@ static bool pile_grow(ox_pile *pile, size_t size) {
     ox_chunk *chunk = pile->allocator ? ox_alloc(pile->allocator, total) : NULL;
     if (!chunk)
         return false;
+    OX_ASSERT((uintptr_t)chunk % OX_GRAIN == 0);
     *chunk = (ox_chunk){.below = pile->top, .size = data};
     pile->top = chunk;
     pile->used += total;

@@ -2,6 +2,8 @@
 #include "src/alloc.h"
 
 #include <check.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The default of OX_MAPPED_BYTES, which the sanitizers change. */
@@ -55,6 +57,41 @@ START_TEST(a_block_keeps_its_bytes_when_it_grows_and_shrinks) {
 }
 END_TEST
 
+/* One block, as little aligned as an allocator may give it: no more than any type needs. */
+static void *barely_aligned(void *context, void *block, size_t old_size, size_t new_size) {
+    void **all = context;
+    (void)old_size;
+    if (block || *all) {
+        free(block ? *all : NULL);
+        *all = block ? NULL : *all;
+        return NULL;
+    }
+    *all = malloc(new_size + 2 * OX_ALIGN);
+    return *all ? (char *)ox_align(*all) + _Alignof(max_align_t) : NULL;
+}
+
+/* A block for loops ends before the next one begins, wherever the memory of the pile lies. */
+START_TEST(aligned_blocks_of_a_pile_are_apart) {
+    void *all = NULL;
+    const ox_allocator allocator = {barely_aligned, &all};
+    for (size_t size = 1; size < 200; size++) {
+        ox_pile pile;
+        ox_pile_init(&pile, &allocator);
+        ck_assert_ptr_nonnull(ox_pile_get(&pile, 1 + size % OX_ALIGN));
+        unsigned char *block = ox_pile_aligned(&pile, size);
+        ck_assert_ptr_nonnull(block);
+        ck_assert(ox_is_aligned(block));
+        fill(block, size, 1);
+        unsigned char *next = ox_pile_get(&pile, size);
+        ck_assert_ptr_nonnull(next);
+        ck_assert(is_filled(block, size, 1));
+        fill(next, size, 2);
+        ck_assert(is_filled(block, size, 1));
+        ox_pile_free(&pile);
+    }
+}
+END_TEST
+
 START_TEST(what_does_not_fit_leaves_the_block_as_it_was) {
     if (OX_MAPPED_BYTES == SIZE_MAX)
         return; /* the sanitizers end the program instead */
@@ -77,6 +114,7 @@ Suite *ox_suite_memory(void) {
     TCase *tests = tcase_create("memory");
     tcase_add_test(tests, blocks_of_all_sizes);
     tcase_add_test(tests, a_block_keeps_its_bytes_when_it_grows_and_shrinks);
+    tcase_add_test(tests, aligned_blocks_of_a_pile_are_apart);
     tcase_add_loop_test(tests, what_does_not_fit_leaves_the_block_as_it_was, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
