@@ -349,10 +349,9 @@
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
-/* Alignment of every other block of memory, such as plan memory: that of any element, and no more than allocators give,
- * which is 8 on most machines of 32 bits. */
+/* Alignment of every other block of memory, such as plan memory: that of any element, and no more than allocators give. */
 #ifndef OX_GRAIN
-#define OX_GRAIN (OX_SMALL || SIZE_MAX == UINT32_MAX ? 8 : 16)
+#define OX_GRAIN (OX_SMALL || _Alignof(max_align_t) < 16 ? 8 : 16) /* armhf, s390x: 8 */
 #endif
 
 /* 1: names of nodes and of values between inputs and outputs are kept for error texts and profiles. 0: errors name
