@@ -32,7 +32,9 @@ typedef enum ox_link_kind {
     OX_MAP_LINKS(NAME)
 #undef NAME
     OX_LINKS,
-    OX_LINK_Keep = OX_LINKS /* writes what the link before gives to an operand of its own, too, and hands it on */
+    OX_LINK_Keep = OX_LINKS, /* writes what the link before gives to an operand of its own, too, and hands it on */
+    OX_LINK_Half,            /* rounds to float16, or to bfloat16, and gives the float of that */
+    OX_LINK_Bfloat
 } ox_link_kind;
 
 static inline bool ox_link_has_operand(ox_link_kind kind) {

@@ -62,11 +62,18 @@ static ox_dtype end_of(const ox_pass_builder *b, const pass_instruction *in, boo
     return in->lane == lane ? other : OX_UNDEFINED;
 }
 
+/* The link that rounds to a type of 16 bits, where `in` widens what was narrowed to it; OX_LINKS if there is none. */
+static ox_link_kind rounding_of(const ox_pass_builder *b, ox_dtype narrowed, const pass_instruction *in) {
+    if (!in || narrowed == OX_UNDEFINED || end_of(b, in, true) != narrowed)
+        return OX_LINKS;
+    return narrowed == OX_FLOAT16 ? OX_LINK_Half : narrowed == OX_BFLOAT16 ? OX_LINK_Bfloat : OX_LINKS;
+}
+
 /* Makes a chain out of an instruction, if it can be its beginning: what it takes is there for each element. */
 static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
     const ox_link_kind kind = ox_pass_link_of(b, in);
-    const ox_dtype end = end_of(b, in, true);
-    if (kind == OX_LINKS && !end)
+    const ox_dtype end = end_of(b, in, true), narrowed = end_of(b, in, false);
+    if (kind == OX_LINKS && !end && !narrowed)
         return false;
     pass_chain *made = ox_pile_get(b->scratch, sizeof *made);
     if (!made) {
@@ -74,7 +81,8 @@ static bool begin_chain(ox_pass_builder *b, pass_instruction *in) {
         return false;
     }
     const bool is_right = b->pass.regs[in->reg[1]].level != PASS_EACH;
-    made->chain = (ox_chain){.from = end ? end : OX_FLOAT, .to = OX_FLOAT, .nargs = in->nargs, .links = made->links};
+    made->chain = (ox_chain){
+        .from = end ? end : OX_FLOAT, .to = narrowed ? narrowed : OX_FLOAT, .nargs = in->nargs, .links = made->links};
     if (kind < OX_LINKS)
         made->links[made->chain.count++] = (ox_link){kind, is_right, in->attr};
     if (is_right) {
@@ -106,11 +114,33 @@ static bool has_kept(const pass_instruction *in, ox_reg reg) {
     return false;
 }
 
+/* The widening of what a chain, or an instruction that may become one, has narrowed is a link of it. */
+static bool join_rounding(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
+    const ox_dtype narrowed = first->chain ? first->chain->chain.to : end_of(b, first, false);
+    const ox_link_kind kind = rounding_of(b, narrowed, in);
+    if (kind == OX_LINKS || b->pass.regs[first->reg[0]].readers > 1 || (!first->chain && !begin_chain(b, first)))
+        return false;
+    ox_chain *chain = &first->chain->chain;
+    if (chain->count >= OX_CHAIN_LINKS)
+        return false;
+    first->chain->links[chain->count++] = (ox_link){.kind = kind};
+    chain->to = OX_FLOAT;
+    pass_instruction both = *first;
+    both.reg[0] = in->reg[0];
+    both.tag = in->tag;
+    both.slow |= in->slow;
+    both.streams = in->streams;
+    *in = both;
+    return true;
+}
+
 static bool join_links(ox_pass_builder *b, pass_instruction *first, pass_instruction *in) {
     const ox_link_kind kind = ox_pass_link_of(b, in);
     const ox_dtype end = end_of(b, in, false);
     const bool keeps = b->pass.regs[first->reg[0]].readers > 1;
-    if ((kind == OX_LINKS && !end) || (!first->chain && !begin_chain(b, first)))
+    if (join_rounding(b, first, in))
+        return true;
+    if ((kind == OX_LINKS && !end) || end_of(b, first, false) || (!first->chain && !begin_chain(b, first)))
         return false;
     ox_chain *chain = &first->chain->chain;
     if (chain->to != OX_FLOAT || chain->count + keeps >= OX_CHAIN_LINKS)
@@ -142,8 +172,10 @@ bool ox_pass_is_chain(const ox_pass_builder *b) {
     int links = pass->ncode;
     for (int i = 0; i < pass->ncode; i++) {
         const pass_instruction *in = &pass->code[i];
-        const bool is_last = i + 1 == pass->ncode;
-        const bool is_end = (!before && end_of(b, in, true)) || (is_last && end_of(b, in, false));
+        const pass_instruction *next = i + 1 < pass->ncode ? in + 1 : NULL;
+        const bool begins = before ? rounding_of(b, end_of(b, before, false), in) != OX_LINKS : end_of(b, in, true);
+        const ox_dtype narrowed = end_of(b, in, false);
+        const bool is_end = begins || (narrowed && (!next || rounding_of(b, narrowed, next) != OX_LINKS));
         if ((ox_pass_link_of(b, in) == OX_LINKS && !is_end) || (before && !follows(b, before, in)))
             return false;
         links += b->pass.regs[in->reg[0]].readers > 1;

@@ -66,10 +66,12 @@ static void draw_kept(drawn_chain *c, int from) {
     c->chain.kept |= 1U << k;
 }
 
-/* The operand of a link of that kind, with which another link may have gone before that keeps something. */
+/* The operand of a link of that kind, before which others may keep something, and round. */
 static void draw_link(drawn_chain *c, ox_link_kind kind, bool is_right, bool repeats) {
     const bool pair = kind <= OX_LINK_LAST_PAIR, keeps = draw(4) == 0 && c->chain.count + 1 < OX_CHAIN_LINKS;
     int kept = 0;
+    if (draw(6) == 0 && c->chain.count + 2 < OX_CHAIN_LINKS)
+        c->links[c->chain.count++] = (ox_link){.kind = draw(2) ? OX_LINK_Half : OX_LINK_Bfloat};
     if (keeps) {
         c->links[c->chain.count++] = (ox_link){.kind = OX_LINK_Keep};
         draw_kept(c, 0);
@@ -137,6 +139,12 @@ static void run_loops(const ox_loops *loops, drawn_chain *c, int64_t row, char *
             memcpy(arg_of_row(c, ++k, row), at, (size_t)(c->row * width));
             continue;
         }
+        if (link->kind > OX_LINK_Keep) {
+            const ox_dtype rounded = link->kind == OX_LINK_Half ? OX_FLOAT16 : OX_BFLOAT16;
+            convert(loops, c->row, OX_FLOAT, at, rounded, next);
+            convert(loops, c->row, rounded, next, OX_FLOAT, at);
+            continue;
+        }
         char *other = pair ? arg_of_row(c, ++k, row) : NULL;
         const int64_t step = pair ? c->step[k] : 0;
         char *arg[] = {next, link->is_right ? other : at, link->is_right ? at : other};
@@ -192,8 +200,9 @@ static void check_chain(const ox_loops *loops, drawn_chain *c, bool in_place, bo
     for (int64_t i = 0; i < c->n; i++)
         expect(is_same(loops, c->chain.to, arg[0], expected, i),
                "build %s: %s first of %d, from %s to %s, %d of %d in rows of %d%s%s", loops->name,
-               names[c->chain.links[0].kind], c->chain.count, ox_dtype_name(c->chain.from), ox_dtype_name(c->chain.to),
-               (int)i, (int)c->n, (int)c->row, in_place ? ", in place" : "", past ? ", past the caches" : "");
+               c->chain.links[0].kind < OX_LINKS ? names[c->chain.links[0].kind] : "another", c->chain.count,
+               ox_dtype_name(c->chain.from), ox_dtype_name(c->chain.to), (int)i, (int)c->n, (int)c->row,
+               in_place ? ", in place" : "", past ? ", past the caches" : "");
     expect(has_kept(loops, c, kept), "build %s: %d links keep something else", loops->name, c->chain.count);
 }
 

@@ -217,13 +217,32 @@ INTEGER_ENDS(u8, 8)
 INTEGER_ENDS(i16, 16)
 INTEGER_ENDS(u16, 16)
 INTEGER_ENDS(i32, 32)
-ENDS(bf16, u16, EACH_OF_BLOCK v[i] = ox_float_from_bf16((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_bf16_from_float(v[i]))
+#define WIDEN_BF16 EACH_OF_BLOCK v[i] = ox_float_from_bf16((uint16_t)y[i])
+#define NARROW_BF16 EACH_OF_BLOCK o[i] = ox_bf16_from_float(v[i])
+ENDS(bf16, u16, WIDEN_BF16, NARROW_BF16)
 #ifdef OX_HALF_WIDEST
 #define BY_WIDEST for (int i = 0; i < BLOCK; i += OX_HALF_WIDEST)
-ENDS(half, u16, BY_WIDEST ox_widen_widest(v + i, y + i), BY_WIDEST ox_narrow_widest(o + i, v + i))
+#define WIDEN_HALF BY_WIDEST ox_widen_widest(v + i, y + i)
+#define NARROW_HALF BY_WIDEST ox_narrow_widest(o + i, v + i)
 #else
-ENDS(half, u16, EACH_OF_BLOCK v[i] = ox_float_from_half((uint16_t)y[i]), EACH_OF_BLOCK o[i] = ox_half_from_float(v[i]))
+#define WIDEN_HALF EACH_OF_BLOCK v[i] = ox_float_from_half((uint16_t)y[i])
+#define NARROW_HALF EACH_OF_BLOCK o[i] = ox_half_from_float(v[i])
 #endif
+ENDS(half, u16, WIDEN_HALF, NARROW_HALF)
+
+/* From one node of a type of 16 bits to the next: what the first one stores and the next one loads. */
+#define ROUND(name, T, widen, narrow)                                                                                  \
+    static void round_##name(STATE) {                                                                                  \
+        float v[BLOCK];                                                                                                \
+        T y[BLOCK], *o = y;                                                                                            \
+        EACH_VECTOR(FROM_VECTOR)                                                                                       \
+        narrow;                                                                                                        \
+        widen;                                                                                                         \
+        EACH_VECTOR(TO_VECTOR)                                                                                         \
+        NEXT;                                                                                                          \
+    }
+ROUND(half, u16, WIDEN_HALF, NARROW_HALF)
+ROUND(bf16, u16, WIDEN_BF16, NARROW_BF16)
 
 typedef struct end_links {
     link_fn *load, *store, *stream;
@@ -293,6 +312,10 @@ static void bind(const chain_call *call, char *const arg[], const int64_t step[]
         if (how->kind == OX_LINK_Keep) {
             place[++k] = (chain_place){links, NULL};
             *links++ = (link){.fn = keep, .operand = arg[k]};
+            continue;
+        }
+        if (how->kind > OX_LINK_Keep) {
+            *links++ = (link){.fn = how->kind == OX_LINK_Half ? round_half : round_bf16};
             continue;
         }
         if (how->kind > OX_LINK_LAST_PAIR) {
