@@ -349,7 +349,7 @@
 #define OX_ALIGN (OX_SMALL ? 8 : 64)
 #endif
 
-/* Alignment of every other block of memory, such as plan memory: that of any element, and no more than allocators give. */
+/* Alignment of every other block of memory, such as plan memory: that of any element, and what all allocators give. */
 #ifndef OX_GRAIN
 #define OX_GRAIN (OX_SMALL || _Alignof(max_align_t) < 16 ? 8 : 16) /* armhf, s390x: 8 */
 #endif

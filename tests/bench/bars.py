@@ -9,7 +9,8 @@ LONG_NS = 1e7  # of a network that two threads have to make faster
 NEAR_NS = 150  # in which a cache line goes to another processor and back, where both share a cache
 NOT_ELEMENTWISE = ("tiny", "LayerNorm", "transpose")
 NOT_FLOAT = ("double", "float16", "bfloat16", "int32", "int8")
-OTHERS = ("openvino", "mnn", "rten", "tract")  # what PEERS=1 brings
+# What PEERS=1 brings, and the names of its versions.
+OTHERS = {"openvino": "OpenVINO", "mnn": "MNN", "rten": "rten", "tract": "tract", "ggml": "ggml"}
 YARDSTICKS = ("memcpy", "memset", "peak", "read", "one")  # not peers; the last is ox on one thread
 COPY_BYTES = 2 * (64 << 20)
 PEAK_WORK = 1 << 25
@@ -100,7 +101,10 @@ def judge_loops(record):
 
 
 def judge_blocks(record):
-    return [judge_slowest(record, TIE)]
+    rows = [c for c in record["cases"] if c["group"] == "1 row" and "ggml" in c["median_ns"] and over_fastest(c)]
+    slower = [f"{c['name']} ({reached:.2f})" for c in rows if (reached := c["median_ns"]["ggml"] / c["median_ns"]["ox"]) < TIE]
+    return [judge_slowest(record, TIE)] + ([(not slower, f"one row: none below {TIE} of ggml's speed" + (
+        f": {'; '.join(slower)}" if slower else ""))] if rows else [])
 
 
 def judge_trees(record):
@@ -118,6 +122,9 @@ def judge_quantized(record):
         floats = name.replace("QDQ u8s8", "float")
         if floats in times:
             found.append(at_least(f"{name} over float", times[floats] / times[name], 1.8))
+    if OTHERS["openvino"] in record["versions"]:
+        reached = [ratio for c in record["cases"] if (ratio := over_fastest(c))]
+        found.append(at_least("all over the fastest peer", geometric_mean(reached), 1.1))
     return found
 
 

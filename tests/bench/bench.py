@@ -124,10 +124,11 @@ def check_outputs(case, present):
             problem = disagreements(case, present["ox"].outputs()[:len(theirs)], theirs)
             if problem:
                 raise SystemExit(f"{case.name}: ox and {name} disagree: {problem}")
-    if case.group != "networks" or "ort" not in present:
+    others = [name for name in bars.OTHERS if name in present and (case.group == "networks" or hasattr(present[name], "outputs"))]
+    if not others or "ort" not in present:
         return {}
     wanted = present["ort"].outputs()
-    problems = {name: wrong_outputs(case, present[name], wanted) for name in bars.OTHERS if name in present}
+    problems = {name: wrong_outputs(case, present[name], wanted) for name in others}
     return {name: problem for name, problem in problems.items() if problem}
 
 
@@ -193,6 +194,8 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write all that was measured")
     parser.add_argument("--timer", default="build/bench/timer.so", help="the library built from timer.c")
     parser.add_argument("--peers", help="the library built from tests/bench/peers")
+    parser.add_argument("--packages", action="store_true", help="OpenVINO and MNN, too, where they are installed")
+    parser.add_argument("--ggml", help="libggml.so, built by tests/bench/peers/ggml.sh")
     parser.add_argument("--start", help="the program built from start.c, to time whole processes")
     parser.add_argument("--ox", help="the command that --start runs")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
@@ -207,10 +210,10 @@ def main():
     if arguments.list:
         print("\n".join(f"{c.group}: {c.name}" for c in wanted))
         return
-    settings = contenders.Settings(arguments.threads, arguments.timer, arguments.peers)
+    settings = contenders.Settings(arguments)
     settings.model_dir = os.path.dirname(os.path.abspath(arguments.timer))
     rounds, turns = (1, 5) if arguments.quick else (ROUNDS, TURNS)
-    record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings, arguments.table),
+    record = {"table": arguments.table, "machine": machine.describe(), "versions": machine.versions(settings),
               "threads": arguments.threads, "rounds": rounds, "turns": turns, "cases": []}
     print(report.heading(record))
     measured, patience = {case.name: [] for case in wanted}, Patience(0 if arguments.quick else PATIENCE_S)

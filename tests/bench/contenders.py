@@ -6,7 +6,6 @@ one raises Missing where it cannot run the case. Outputs are written to memory t
 """
 
 import ctypes as C
-import importlib.util
 import math
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 import arrays
 import bars
 import engines
+import ggml
 import numpy as np
 import onnxruntime as ort
 import oxlib
+import report
 from contender import Missing, batch_of, first_line
 
 COPY_BYTES = 64 << 20
@@ -33,11 +34,11 @@ class BlasProduct(C.Structure):
 
 
 class Settings:
-    """What all cases have in common: the thread count, the timing helper and, if it was built, the peers' library."""
+    """What all cases have in common: the table, the thread count, the timing helper and the peers that there are."""
 
-    def __init__(self, threads, timer, peers):
-        self.threads = threads
-        self.timer = C.CDLL(timer)
+    def __init__(self, arguments):
+        self.table, self.threads = arguments.table, arguments.threads
+        self.timer = C.CDLL(arguments.timer)
         pointer = C.c_void_p
         self.timer.bench_session.restype = C.c_int64
         self.timer.bench_session.argtypes = [pointer, pointer, C.c_int64, C.POINTER(oxlib.Error)]
@@ -47,8 +48,10 @@ class Settings:
         self.timer.bench_blas.argtypes = [C.POINTER(BlasProduct), C.c_int64]
         self.timer.bench_handover.restype = C.c_int64
         self.timer.bench_read.argtypes = [pointer, C.c_int64]
-        self.peers = load_peers(peers, threads) if peers else None
-        self.blas = load_blas(threads)
+        self.peers = load_peers(arguments.peers, self.threads) if arguments.peers else None
+        self.packages = arguments.packages
+        self.ggml = ggml.Library(arguments.ggml) if arguments.ggml else None
+        self.blas = load_blas(self.threads)
         self.copy_from, self.copy_to = (np.ones(COPY_BYTES, np.uint8) for _ in range(2))
 
     def copy(self):
@@ -89,7 +92,7 @@ class Ox:
     def __init__(self, settings, case, model, inputs, out, threads=None):
         self.settings, self.session = settings, None
         try:
-            self.model = oxlib.Model(model)
+            self.model = oxlib.Model(model, oxlib.Options(**case.options))
             self.session = oxlib.Session(self.model, oxlib.Options(threads=threads or settings.threads))
             for i, ((_, type_name, _), array) in enumerate(zip(case.inputs, inputs)):
                 self.session.set_input(i, arrays.to_tensor(array, type_name))
@@ -275,14 +278,18 @@ class Read:
         self.batch = None
 
 
+def others(settings):
+    """What PEERS=1 brings, as far as it is here."""
+    found = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})] if settings.packages else []
+    found += [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})] if settings.peers else []
+    return found + ([("ggml", ggml.Ggml, {})] if settings.ggml else [])
+
+
 def make(settings, case, model, inputs):
     """({name: contender}, {name: why it is missing}) in the order in which they take turns."""
     kinds = [("ox", Ox, {}), ("ort", Ort, {}), ("numpy", Numpy, {}), ("openblas", OpenBlas, {}),
              ("memcpy", Memcpy, {}), ("memset", Memset, {}), ("peak", Peak, {}), ("read", Read, {})]
-    if settings.peers:
-        kinds[4:4] = [("rten", Peer, {"engine": "rten"}), ("tract", Peer, {"engine": "tract"})]
-    if case.group == "networks" and importlib.util.find_spec("openvino"):
-        kinds[4:4] = [("openvino", engines.OpenVino, {}), ("mnn", engines.Mnn, {})]
+    kinds[4:4] = [kind for kind in others(settings) if kind[0] in report.TABLES[settings.table].peers]
     if settings.threads > 1 and case.group == "networks":
         kinds[1:1] = [("one", Ox, {"threads": 1})]
     present, missing = {}, {}

@@ -5,10 +5,12 @@ import os
 import platform
 import re
 
+import bars
 import numpy as np
 import onnx
 import onnxruntime
 import oxlib
+import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -53,15 +55,17 @@ def describe():
     }
 
 
-def peer_versions(table):
+def peer_versions(settings):
     lock = read(os.path.join(HERE, "peers", "Cargo.lock"))
     crates = {name: re.search(rf'name = "{package}"\nversion = "([^"]*)"', lock).group(1)
               for name, package in (("rten", "rten"), ("tract", "tract-onnx"))}
-    return {name: importlib.metadata.version(package) for name, package in (("OpenVINO", "openvino"), ("MNN", "mnn"))
-            if table == "models"} | crates
+    found = {name: importlib.metadata.version(name) for name in ("openvino", "mnn") if settings.packages}
+    found |= crates if settings.peers else {}
+    found |= {"ggml": settings.ggml.name} if settings.ggml else {}
+    return {bars.OTHERS[name]: version for name, version in found.items() if name in report.TABLES[settings.table].peers}
 
 
-def versions(settings, table):
+def versions(settings):
     oxlib.library.ox_version.restype = oxlib.C.c_char_p
     result = {
         "ox": oxlib.library.ox_version().decode(),
@@ -72,4 +76,4 @@ def versions(settings, table):
     }
     if settings and settings.blas:
         result["OpenBLAS"] = settings.blas.openblas_get_config().decode().split()[1]
-    return result | peer_versions(table) if settings and settings.peers else result
+    return result | peer_versions(settings) if settings else result

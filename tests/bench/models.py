@@ -34,6 +34,7 @@ class Case:
 
     work = None  # the multiplications of a product
     type = None  # the element type of one that BLAS has
+    options = {}  # with which ox loads it
     of_largest = None  # how far results may be from another's, as a share of the largest; None: element by element
     opset, ir_version = OPSET, IR_VERSION
 

@@ -356,7 +356,7 @@ def main():
     timer.bench_session_steps.argtypes = [C.POINTER(Steps), C.c_int64]
     timer.bench_session_decoder.argtypes = [C.POINTER(Decoder), C.c_int64]
     turns = 3 if arguments.quick else arguments.turns
-    record = {"table": "planning", "machine": machine.describe(), "versions": machine.versions(None, "planning"),
+    record = {"table": "planning", "machine": machine.describe(), "versions": machine.versions(None),
               "turns": turns, "cases": []}
     print(TITLES[0].ljust(30) + "".join(title.rjust(12) for title in TITLES[1:]))
     for case in cases():

@@ -2,8 +2,10 @@
 
 Layers are QLinearConv and QLinearMatMul, bytes in and bytes out. Networks are built here, with random weights, in the
 forms in which people ship them: QDQ (DequantizeLinear in front of each operator and QuantizeLinear behind it), with a
-scale for all weights or one for each channel, with activations of either sign, and QOperator (QLinear operators); and in
-floats, for comparison. "u8s8" are unsigned activations and signed weights.
+scale for all weights or one for each channel, with activations of either sign; QOperator (QLinear operators); dynamic
+(DynamicQuantizeLinear in front of ConvInteger and MatMulInteger, floats between them); floats of 16 bits, rounded after
+each node as specified or kept as floats; and in floats, for comparison. "u8s8" are unsigned activations and signed
+weights.
 """
 
 import math
@@ -17,7 +19,9 @@ STEPS = 0.1  # networks may be so far apart, as a share of the largest: results 
 SCALE, LARGEST = np.float32(0.04), 127
 FORMS = {"float": ("float", "float", 0, None), "QDQ u8s8": ("uint8", "int8", 0, "QDQ"),
          "QDQ u8s8 by channel": ("uint8", "int8", 1, "QDQ"), "QDQ s8s8": ("int8", "int8", 0, "QDQ"),
-         "QOperator u8s8": ("uint8", "int8", 0, "QOperator")}
+         "QOperator u8s8": ("uint8", "int8", 0, "QOperator"), "dynamic": ("float", "uint8", 0, "dynamic"),
+         "float16": ("float16", "float16", 0, None), "float16, sums kept": ("float16", "float16", 0, None)}
+KEPT = {"float16, sums kept": {"float16_sums": True}}  # floats between nodes, which ONNX Runtime always keeps
 
 
 class Value:
@@ -33,6 +37,7 @@ class Network:
 
     def __init__(self, activations, weights, by_channel, form, seed):
         self.activations, self.weight_type, self.by_channel, self.form = activations, weights, by_channel, form
+        self.has_bytes = form in ("QDQ", "QOperator")  # between its operators
         self.rng, self.nodes, self.fixed, self.work, self.count = np.random.default_rng(seed), [], [], 0, 0
 
     def name(self):
@@ -40,8 +45,10 @@ class Network:
         return f"v{self.count}"
 
     def constant(self, array):
-        name = self.name()
-        self.fixed.append(numpy_helper.from_array(np.asarray(array), name))
+        name, array = self.name(), np.asarray(array)
+        if self.activations == "float16" and array.dtype == np.float32:
+            array = array.astype(np.float16)
+        self.fixed.append(numpy_helper.from_array(array, name))
         return name
 
     def node(self, op, inputs, out=None, **attributes):
@@ -57,7 +64,7 @@ class Network:
 
     def quantize(self, name, dims, positive=False, scale=SCALE):
         """Bytes of floats, or the floats themselves in a network of those."""
-        if not self.form:
+        if not self.has_bytes:
             return Value(name, dims, positive=positive)
         of = self.quantization(positive, scale)
         return Value(self.node("QuantizeLinear", [name, *of]), dims, *of, positive)
@@ -85,6 +92,12 @@ class Network:
         w, scales, zeros = self.weights(x, dims, axis, inputs)
         self.work += inputs * math.prod(out)
         bias = self.rng.integers(-500, 500, dims[axis]) if op == "Conv" else None
+        if self.form == "dynamic":
+            name = self.dynamic(op, x, w, scales, zeros, **attributes)
+            if bias is not None:
+                shaped = (bias * SCALE * scales).astype(np.float32).reshape(-1, 1, 1)
+                name = self.node("Add", [name, self.constant(shaped)])
+            return Value(self.node("Relu", [name]) if positive else name, out, positive=positive)
         if self.form == "QOperator":
             of = self.quantization(positive)
             more = [] if bias is None else [self.constant(bias.astype(np.int32))]
@@ -97,6 +110,14 @@ class Network:
         more = [] if bias is None else [self.bias(bias, scales)]
         name = self.node(op, [self.floats(x), w, *more], **attributes)
         return self.quantize(self.node("Relu", [name]) if positive else name, out, positive)
+
+    def dynamic(self, op, x, w, scale, zero, **attributes):
+        """The floats of a product of bytes that the activations become when they are known."""
+        names = [self.name() for _ in range(3)]
+        self.nodes.append(helper.make_node("DynamicQuantizeLinear", [x.name], names))
+        sums = self.node(f"{op}Integer", [names[0], w, names[2], self.constant(zero)], **attributes)
+        scales = self.node("Mul", [names[1], self.constant(scale)])
+        return self.node("Mul", [self.node("Cast", [sums], to=TensorProto.FLOAT), scales])
 
     def bias(self, numbers, scales):
         scales = (SCALE * scales).astype(np.float32)
@@ -153,16 +174,17 @@ class Quantized(Case):
 
     def __init__(self, name, group, form, dims, build, whole=False):
         self.form, self.build, self.dims, self.whole = form, build, dims, whole
-        kind = "float" if whole or not form[3] else form[0]
+        kind = "float" if whole or form[3] not in ("QDQ", "QOperator") else form[0]
         network, last = self.write()
         super().__init__(name, group, [f"x: {kind} {' '.join(map(str, dims))}"], [],
                          f"y: {kind} {' '.join(map(str, last.dims))}")
-        self.work, self.of_largest = network.work, STEPS if whole or not form[3] else None
+        self.work, self.of_largest = network.work, STEPS if whole else None
 
     def write(self):
         network = Network(*self.form, seed=5)
-        if self.whole or not network.form:
-            x = network.quantize("x", self.dims)
+        if self.whole or not network.has_bytes:
+            first = network.node("Cast", ["x"], to=TensorProto.FLOAT16) if network.activations == "float16" else "x"
+            x = network.quantize(first, self.dims)
         else:
             x = Value("x", self.dims, *network.quantization(False))
         return network, self.build(network, x)
@@ -170,7 +192,8 @@ class Quantized(Case):
     def model(self, arrays):
         network, last = self.write()
         end = network.floats(last) if self.whole else last.name
-        network.node("Identity", [end], "y")
+        narrow = {"to": TensorProto.FLOAT} if network.activations == "float16" else {}
+        network.node("Cast" if narrow else "Identity", [end], "y", **narrow)
         return network.model(*self.inputs, self.out)
 
     def arrays(self):
@@ -293,3 +316,4 @@ for network, name, dims in ((resnet, "resnet18-like", [1, 3, 224, 224]), (mobile
                             (encoder, "encoder 128x384", [1, 128, 384])):
     for form, parts in FORMS.items():
         CASES.append(Quantized(f"{name}, {form}", "network", parts, dims, network, whole=True))
+        CASES[-1].options = KEPT.get(form, {})

@@ -12,8 +12,9 @@ import plot
 import texts
 
 LABELS = {"ort": "ORT", "numpy": "numpy", "openblas": "OpenBLAS", "openvino": "OpenVINO", "mnn": "MNN", "rten": "rten",
-          "tract": "tract", "one": "one thread"}
+          "tract": "tract", "ggml": "ggml", "one": "one thread"}
 WIDE = ("openblas", "one", *bars.OTHERS)
+TOLD = ("models", "quantized")  # tables that say what peers lack
 COPY_BYTES = 2 * (64 << 20)  # read and written
 PEAK_WORK = 1 << 25  # multiply-adds of each thread
 
@@ -89,6 +90,7 @@ class Layers:
 class Quantized(Layers):
     """What is said of layers and networks of bytes."""
 
+    peers = ["ort", "openvino"]
     titles = ["GOP/s", "GB/s"]
     every = "all of bytes"
 
@@ -96,6 +98,7 @@ class Quantized(Layers):
 class Blocks(Layers):
     """What is said of products with weights in blocks."""
 
+    peers = ["ort", "ggml"]
     titles = ["GOP/s"]
     every = "all with weights in blocks"
 
@@ -149,7 +152,7 @@ def spread(values, digits):
 
 def peers_of(record):
     """The peers of the table, without those that only PEERS=1 brings where it did not."""
-    return [p for p in table_of(record).peers if "rten" in record["versions"] or p not in bars.OTHERS]
+    return [p for p in table_of(record).peers if bars.OTHERS.get(p, "ox") in record["versions"]]
 
 
 def compared(record):
@@ -204,7 +207,7 @@ def heading(record):
 
 
 def row(record, case):
-    told = ("ox", *peers_of(record)) if record["table"] == "models" else ("ox",)
+    told = ("ox", *peers_of(record)) if record["table"] in TOLD else ("ox",)
     reasons = [(name, why) for kind in ("missing", "wrong") for name, why in case.get(kind, {}).items() if name in told]
     return line(record, columns(record, case)) + "".join(f"\n    {name}: {why}" for name, why in reasons)
 
@@ -270,7 +273,7 @@ def markdown_record(record, one):
         parts.append(table_of(record).yardsticks(record) + ".")
     parts.append(markdown_table([t.replace(" us", " µs") for t in titles(record)],
                                 [columns(record, c) for c in record["cases"]]))
-    told = peers_of(record) if record["table"] == "models" else ("ort",)
+    told = peers_of(record) if record["table"] in TOLD else ("ort",)
     for title, kind in (("Missing", "missing"), ("Wrong, and so never the fastest", "wrong")):
         lacking = [f"- {c['name']}, {LABELS.get(n, n)}: {why}" for c in record["cases"]
                    for n, why in c.get(kind, {}).items() if n in ("ox", *told)]

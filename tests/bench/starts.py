@@ -181,7 +181,7 @@ def main():
         return
     import networks
     os.makedirs(arguments.folder, exist_ok=True)
-    record = {"table": "starts", "machine": machine.describe(), "versions": machine.versions(None, "starts"),
+    record = {"table": "starts", "machine": machine.describe(), "versions": machine.versions(None),
               "processes": arguments.processes, "cases": []}
     print("".join(title.rjust(15) for title in TITLES))
     for network in networks.NETWORKS:

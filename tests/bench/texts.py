@@ -34,9 +34,12 @@ whatever the runtime makes of it; *GB/s* counts inputs, weights and the output o
     "quantized": """The cases are those of `tests/bench/quantized.py`: QLinearConv and QLinearMatMul, bytes in and bytes
 out, named as layers and products above, and networks of well-known shapes with random weights, in floats and in the forms
 in which networks of bytes are shipped. *u8s8* are unsigned activations and signed weights, *by channel* is a scale for
-each output channel. *GOP/s* counts two operations for each multiplication of a direct computation.""",
+each output channel, *dynamic* are bytes that floats become as they are known. *float16* is rounded after each node, as
+specified; with *sums kept* ox keeps floats between nodes, as ONNX Runtime always does. OpenVINO computes bytes as bytes,
+and floats in float32. *GOP/s* counts two operations for each multiplication of a direct computation.""",
     "nbits": """The cases are those of `tests/bench/nbits.py`: MatMulNBits with weights of 4 bits, as rows x N x K of layers
-of language models, the elements of a block, and `accuracy_level`: 0 computes in floats, 4 allows products of bytes.""",
+of language models, the elements of a block, and `accuracy_level`: 0 computes in floats, 4 allows products of bytes.
+*ggml* is the library under llama.cpp, with the same weights in its own layout (Q4_0, scales of 16 bits) and A in bytes.""",
     "loops": """The cases are those of `tests/bench/loops.py`: bodies of Loop and Scan. A value that is carried lies in two
 places by turns, and what is stacked is computed in its slice of the result.""",
     "trees": """The cases are those of `tests/bench/trees.py`: full trees with random features, thresholds and votes, on rows

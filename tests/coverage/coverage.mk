@@ -9,7 +9,7 @@ coverage: venv
 	@find $(BUILD)/coverage -name '*.gcda' -exec rm -f {} +
 	+@OX_SLOW=1 $(MAKE) --no-print-directory check BUILD='$(BUILD)/coverage' CC='$(CC) --coverage' OPT='-O0 -g' \
 	  VARIANTS= CHECK_PARTS='$(COVERAGE_PARTS)' CHECK_BESIDE=
-	@rm -f null.gcno # of the Makefile's questions to the compiler
+	@rm -f null.gcno a--.gcno # of questions to the compiler
 	@$(PYTHON) tests/coverage/report.py --build $(BUILD)/coverage --lines 90 --branches 80
 
 .PHONY: coverage
