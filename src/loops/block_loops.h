@@ -35,8 +35,8 @@ typedef struct ox_block_rows {
 /* Bytes of a row of A that is laid out. */
 typedef size_t ox_block_size_fn(const ox_block_row *row);
 
-/* Lays out a row of A: k floats, or as bytes with a scale for each block. */
-typedef void ox_block_lay_fn(const ox_block_row *row, const ox_f32 *a, void *to);
+/* Lays out a row of A: k floats times a factor, or as bytes with a scale for each block. */
+typedef void ox_block_lay_fn(const ox_block_row *row, const ox_f32 *a, float factor, void *to);
 typedef void ox_block_lay_bytes_fn(const ox_block_row *row, const int8_t *a, const float *scales, void *to);
 
 /* to[i] = the sum of A's row, which is laid out, times row i of the weights. */
@@ -45,6 +45,9 @@ typedef void ox_block_dots_fn(const ox_block_rows *rows, const void *a, float *t
 /* Rounds k floats to bytes, by the greatest of each block, which becomes 127 or -127, to the nearest, even ones of two;
  * false if one of them is 2^100 or more, or NaN. Either bytes and the scale of each block, or what they stand for. */
 typedef bool ox_block_round_fn(int64_t k, int64_t block, const ox_f32 *a, int8_t *bytes, float *scales, float *floats);
+
+/* The greatest absolute value of k floats; NaN if one is NaN. */
+typedef float ox_block_greatest_fn(int64_t k, const ox_f32 *a);
 
 /* Writes `count` weights of some rows, which are packed one behind the other, as floats: each row is a column, elements
  * of a column are to_row bytes apart. They begin with whole words at `weights`, `phase` weights behind the start of the
@@ -89,6 +92,7 @@ typedef struct ox_block_tiles {
 
 typedef struct ox_block_loops {
     ox_block_round_fn *round;
+    ox_block_greatest_fn *greatest;
     ox_block_zeros_fn *zeros;
     ox_block_size_fn *size;
     ox_block_lay_fn *lay;

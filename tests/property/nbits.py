@@ -102,24 +102,30 @@ def nbits(rng):
 
 
 def far_scales(rng):
-    """Scales of A and of weights whose products underflow, or overflow where all weights are 0; or weights that are
-    rounded below the smallest normal number."""
-    block, (n, k, rows), way = int(rng.choice([16, 32, 64])), sizes(rng), str(rng.choice(["small", "large", "fine"]))
+    """Scales of A and of weights whose products underflow, or overflow where all weights are 0; weights that are
+    rounded below the smallest normal number; or elements of A near the greatest or the least one, whose sums overflow or
+    lose bits before they are scaled."""
+    block, (n, k, rows) = int(rng.choice([16, 32, 64])), sizes(rng)
+    way = str(rng.choice(["small", "large", "fine", "huge", "tiny"]))
     blocks, high, idle = -(-k // block), float(2.0 ** rng.integers(50, 110)), rng.random(n) < 0.5
-    a, wide = narrow("float", rng.normal(size=[*rows, k]) * {"small": 2.0 ** -85, "large": high, "fine": 2.0 ** 90}[way])
-    wide = rounded(wide, block)
+    size = {"small": 2.0 ** -85, "large": high, "fine": 2.0 ** 90, "huge": 2.0 ** 125, "tiny": 2.0 ** -144}[way]
+    a, wide = narrow("float", np.clip(rng.normal(size=[*rows, k]), -7, 7) * size)
+    level = int(rng.integers(0, 5)) if way in ("huge", "tiny") else 4
+    if level == 4:
+        wide = rounded(wide, block)
     codes, zeros = rng.integers(0, 16, (n, blocks * block)), np.full((n, blocks), 8.0)
-    size = {"small": 2.0 ** -60, "large": np.where(idle, 2.0 ** 100, 1 / high)[:, None], "fine": 2.0 ** -143}[way]
+    size = {"small": 2.0 ** -60, "large": np.where(idle, 2.0 ** 100, 1 / high)[:, None], "fine": 2.0 ** -143,
+            "huge": 2.0 ** -40, "tiny": 2.0 ** 110}[way]
     scales, wide_scales = narrow("float", rng.uniform(1, 2, (n, blocks)) * size)
     point = None
     if way == "large":
         codes[idle] = 8
-    elif way == "fine":
+    elif way in ("fine", "tiny") or (way == "huge" and rng.random() < 0.3):
         point, zeros = narrow("float", rng.uniform(0, 16, (n, blocks)))
     weights = (codes[:, :k] - np.repeat(zeros, block, 1)[:, :k]) * np.repeat(wide_scales, block, 1)[:, :k]
     inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), 4)), scales, point]
     bound = np.abs(wide) @ np.abs(weights).T
-    return "MatMulNBits", inputs, "float", {"N": n, "K": k, "block_size": block, "accuracy_level": 4}, wide @ weights.T, bound
+    return "MatMulNBits", inputs, "float", {"N": n, "K": k, "block_size": block, "accuracy_level": level}, wide @ weights.T, bound
 
 
 def long_block(rng):

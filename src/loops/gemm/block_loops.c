@@ -153,14 +153,14 @@ static size_t size_of_row(const ox_block_row *row) {
     return (size_t)((row->bytes + OX_WIDEST - 1) / OX_WIDEST) * part_bytes(row->bits);
 }
 
-static void lay(const ox_block_row *row, const ox_f32 *a, void *to) {
+static void lay(const ox_block_row *row, const ox_f32 *a, float factor, void *to) {
     const int each = 32 / row->bits;
     float *values = to;
     for (int64_t first = 0; first * row->bits < row->bytes * 8; first += LANES * each, values += LANES * each)
         for (int l = 0; l < LANES; l++) {
             const int64_t start = first + l * each;
             for (int i = 0; i < each; i++)
-                values[i * LANES + l] = start + i < row->k ? a[start + i] : 0;
+                values[i * LANES + l] = start + i < row->k ? a[start + i] * factor : 0;
         }
 }
 
@@ -323,6 +323,13 @@ static uint32_t greatest_of(const ox_f32 *a, int64_t count) {
     return most;
 }
 
+static float greatest(int64_t k, const ox_f32 *a) {
+    const uint32_t bits = greatest_of(a, k);
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 static bool round_to_bytes(int64_t k, int64_t block, const ox_f32 *a, int8_t *bytes, float *scales, float *floats) {
     for (int64_t first = 0; first < k; first += block) {
         const int64_t end = k - first < block ? k : first + block;
@@ -428,7 +435,8 @@ OX_DOTS(DECLARE, )
 OX_SHARING(DECLARE, )
 
 #define FIELDS                                                                                                         \
-    .round = round_to_bytes, .zeros = widen_zeros, .size = size_of_row, .lay = lay, .dots = dots_of, .widen = widen
+    .round = round_to_bytes, .greatest = greatest, .zeros = widen_zeros, .size = size_of_row, .lay = lay,              \
+    .dots = dots_of, .widen = widen
 
 extern ox_block_find_fn OX_VARIANT(ox_block_find);
 const ox_block_loops *OX_VARIANT(ox_block_find)(void) {

@@ -17,6 +17,13 @@ enum {
     LONGEST = 512           /* block whose sums of products of bytes are whole numbers as floats, too */
 };
 
+/* Sums of a lane's products come before the scale of its block: those of huge elements of A might overflow, and those
+ * of tiny ones lose bits, though the result does not. So such rows are multiplied by a power of two first. */
+#define HUGE_ELEMENT 0x1p100F
+#define TINY_ELEMENT 0x1p-100F
+#define OF_HUGE 0x1p-32F
+#define OF_TINY 0x1p64F
+
 /* Scales, or zero points: floats of some type, or packed. */
 typedef struct entries {
     const char *data; /* NULL if there are none */
@@ -33,7 +40,7 @@ typedef struct product_job {
     entries scales, zeros;
     const ox_f32 *from; /* A, and */
     char *a;            /* its rows laid out; */
-    bool *as_bytes;     /* for each of them */
+    float *factors;     /* of each, what it is multiplied by first; 0 if it is laid out as bytes */
     char *rooms;
 } product_job;
 
@@ -108,7 +115,7 @@ ox_status ox_block_product_prepare(ox_call *call, const ox_gemm *g, ox_block_pro
                                            : "rows of blocks of weights");
     OX_TRY(ox_dense_plan(call, call->in[OX_BLOCKS_A]));
     OX_TRY(ox_workspace_add(call, g->m, (size_t)product->laid));
-    OX_TRY(ox_workspace_add(call, g->m, sizeof(bool)));
+    OX_TRY(ox_workspace_add(call, g->m, sizeof(float)));
     return ox_workspace_add(call, ox_pool_parts(product->pool), (size_t)product->room.all);
 }
 
@@ -129,12 +136,16 @@ static int tile_at(int64_t i, int64_t m) {
     return count;
 }
 
-/* As floats, rounded or as they are: what has huge or infinite elements is not rounded. */
-static void lay_floats(const product_job *job, const ox_f32 *a, float *rounded, char *to) {
+/* As floats, rounded or as they are: what has huge or infinite elements is not rounded. The row's factor. */
+static float lay_floats(const product_job *job, const ox_f32 *a, float *rounded, char *to) {
     const ox_block_product *product = job->product;
     const ox_block_row *row = &product->row;
+    const float most = product->loops->greatest(row->k, a), factor = most < TINY_ELEMENT   ? OF_TINY
+                                                                     : most < HUGE_ELEMENT ? 1
+                                                                                           : OF_HUGE;
     const bool rounds = product->rounds && product->loops->round(row->k, row->block, a, NULL, NULL, rounded);
-    product->loops->lay(row, rounds ? rounded : a, to);
+    product->loops->lay(row, rounds ? rounded : a, factor, to);
+    return factor;
 }
 
 /* Row i, of a tile of `count` rows that begins with row `first`. */
@@ -143,15 +154,17 @@ static void lay_row(const product_job *job, int64_t i, int64_t first, int count,
     const ox_block_row *row = &product->row;
     const ox_f32 *a = job->from + i * row->k;
     float *scales = room + row->k;
-    job->as_bytes[i] = product->by_bytes && product->loops->round(row->k, row->block, a, (int8_t *)room, scales, NULL);
-    if (product->tiles && !job->as_bytes[i])
+    const bool as_bytes =
+        product->by_bytes && product->loops->round(row->k, row->block, a, (int8_t *)room, scales, NULL);
+    job->factors[i] = as_bytes ? 0 : OF_HUGE;
+    if (product->tiles && !as_bytes)
         memset(room, 0, (size_t)(row->k + row->blocks) * sizeof *room);
     if (product->tiles)
         product->tiles->lay(row, (const int8_t *)room, scales, (int)(i - first), count, job->a + first * product->laid);
-    else if (job->as_bytes[i])
+    else if (as_bytes)
         product->loops->lay_bytes(row, (const int8_t *)room, scales, job->a + i * product->laid);
     else
-        lay_floats(job, a, room, job->a + i * product->laid);
+        job->factors[i] = lay_floats(job, a, room, job->a + i * product->laid);
 }
 
 static void lay_share(void *context, ox_share *share) {
@@ -246,6 +259,15 @@ static ox_gemm_block block_at(const product_job *job, const thread_room *room, i
     return block;
 }
 
+/* Products of some rows of weights and a row of A that is laid out. */
+static void compute_row(const product_job *job, const ox_block_rows *rows, float factor, const char *a, float *to) {
+    const ox_block_loops *loops = job->product->loops;
+    const bool as_bytes = factor <= 0;
+    (as_bytes ? loops->bytes_dots : loops->dots)(rows, a, to);
+    for (int i = 0; !as_bytes && (factor < 1 || factor > 1) && i < rows->count; i++)
+        to[i] /= factor;
+}
+
 /* Row by row, the weights of some columns in turn. */
 static void compute_rows(const product_job *job, const thread_room *room, const ox_gemm_block *block) {
     const ox_block_product *product = job->product;
@@ -255,8 +277,7 @@ static void compute_rows(const product_job *job, const thread_room *room, const 
         find_rows(job, n, end, room->lists, &rows);
         for (int64_t i = 0; i < block->rows; i++) {
             float *to = (float *)(void *)(block->data + i * block->data_row) + (n - block->column);
-            (job->as_bytes[i] ? product->loops->bytes_dots : product->loops->dots)(&rows, job->a + i * product->laid,
-                                                                                   to);
+            compute_row(job, &rows, job->factors[i], job->a + i * product->laid, to);
         }
     }
 }
@@ -279,16 +300,16 @@ static void unpack_panels(const product_job *job, const thread_room *room, int64
     }
 }
 
-/* Row i of a block, by floats. */
+/* Row i of a block, by floats: it has huge elements. */
 static void compute_apart(const product_job *job, const thread_room *room, const ox_gemm_block *block, int64_t i) {
     const ox_block_product *product = job->product;
     const int64_t end = block->column + block->columns;
     float *to = (float *)(void *)(block->data + i * block->data_row);
     ox_block_rows rows = {.row = &product->row};
-    product->loops->lay(&product->row, job->from + (block->row + i) * product->row.k, room->row);
+    product->loops->lay(&product->row, job->from + (block->row + i) * product->row.k, OF_HUGE, room->row);
     for (int64_t n = block->column; n < end; n += rows.count, to += rows.count) {
         find_rows(job, n, end, room->lists, &rows);
-        product->loops->dots(&rows, room->row, to);
+        compute_row(job, &rows, OF_HUGE, (const char *)room->row, to);
     }
 }
 
@@ -307,7 +328,7 @@ static void compute_tiles(const product_job *job, const thread_room *room, const
         }
     }
     for (int64_t i = 0; i < block->rows; i++)
-        if (!job->as_bytes[block->row + i])
+        if (job->factors[block->row + i] > 0)
             compute_apart(job, room, block, i);
 }
 
@@ -348,7 +369,7 @@ void ox_block_product_run(const ox_call *call, size_t *used, const ox_block_prod
     job.zeros = entries_in(zeros, &product->row, g->n);
     job.from = ox_dense_in(call, used, call->in[OX_BLOCKS_A]).data;
     job.a = ox_workspace_take(call, used, g->m, (size_t)product->laid);
-    job.as_bytes = ox_workspace_take(call, used, g->m, sizeof(bool));
+    job.factors = ox_workspace_take(call, used, g->m, sizeof(float));
     job.rooms = ox_workspace_take(call, used, ox_pool_parts(product->pool), (size_t)product->room.all);
     ox_pool_share(product->pool, (g->m - 1) / OX_BLOCK_TILE + 1, 1, lay_share, &job);
     ox_pool_share(product->pool, (g->n - 1) / columns_each(product) + 1, 1, columns_share, &job);
