@@ -63,7 +63,8 @@ static ox_status close_gaps(ox_requantizer *r) {
 static ox_status rewrite(ox_requantizer *r, int32_t n) {
     ox_quantization to;
     const int32_t value = r->scope->nodes[n].in[0];
-    if (!ox_quant_read(r, &r->scope->nodes[n], false, &to) || !ox_quant_is_single(&to) || r->readers[value] != 1)
+    if (!ox_quant_read(r, &r->scope->nodes[n], false, &to) || !ox_quant_is_single(&to) || r->readers[value] != 1 ||
+        !ox_quant_may_go(r, value))
         return OX_OK;
     const ox_node *node = ox_quant_maker(r, value);
     const ox_op *op = r->scope->nodes[n].op;

@@ -62,6 +62,8 @@ const ox_node *ox_quant_maker(const ox_requantizer *r, int32_t value);
 const ox_node *ox_quant_made_by(const ox_requantizer *r, int32_t value, const char *name);
 /* A value that is the same in every run; NULL if it is not known. */
 const ox_tensor *ox_quant_known(const ox_requantizer *r, int32_t value);
+/* Of a value that would go: the model states no other type than floats, which its node would refuse. */
+bool ox_quant_may_go(const ox_requantizer *r, int32_t value);
 float ox_quant_float(const ox_tensor *tensor, int64_t i);
 /* Of entry i: one scale serves all entries. */
 float ox_quant_scale(const ox_quantization *q, int64_t i);

@@ -52,6 +52,10 @@ const ox_tensor *ox_quant_known(const ox_requantizer *r, int32_t value) {
     return tensor && tensor->data ? tensor : NULL;
 }
 
+bool ox_quant_may_go(const ox_requantizer *r, int32_t value) {
+    return value >= 0 && (r->scope->values[value].dtype == OX_UNDEFINED || r->scope->values[value].dtype == OX_FLOAT);
+}
+
 float ox_quant_float(const ox_tensor *tensor, int64_t i) {
     float value;
     memcpy(&value, (const char *)tensor->data + i * (int64_t)sizeof value, sizeof value);
@@ -185,6 +189,8 @@ bool ox_quant_read(const ox_requantizer *r, const ox_node *node, bool back, ox_q
         return false;
     q->count = ox_tensor_count(q->scales);
     q->dtype = q->zeros ? q->zeros->dtype : back ? r->scope->values[node->in[0]].dtype : OX_UINT8;
+    if (back && !ox_quant_may_go(r, node->out[0]))
+        return false;
     if (q->count < 1 || (q->zeros && (q->zeros->rank > 1 || ox_tensor_count(q->zeros) != q->count)))
         return false;
     return has_plain_attrs(node, back ? OX_FLOAT : q->dtype) && has_plain_scales(q) && (!back || fits_integers(r, q));

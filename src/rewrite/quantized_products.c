@@ -298,7 +298,7 @@ static ox_status rewrite_gemm(ox_requantizer *r, int32_t n, int32_t value, const
 ox_status ox_quant_product(ox_requantizer *r, int32_t n, int32_t value, const ox_quantization *to) {
     const int32_t product = before_bounds(r, to, value);
     const ox_node *node = ox_quant_maker(r, product);
-    if (product < 0 || r->readers[product] != 1 || !node)
+    if (product < 0 || r->readers[product] != 1 || !node || !ox_quant_may_go(r, product))
         return OX_OK;
     if (ox_build_is_op(node, "Conv"))
         return rewrite_conv(r, n, value, node, to);

@@ -179,7 +179,9 @@ static ox_status copy_node(ox_requantizer *r, region *g, int32_t n, const ox_nod
     }
     if (ox_build_is_op(&node, "DequantizeLinear"))
         OX_TRY(entries_of(r, n, &node, &in[0]));
-    return ox_quant_put(r, n, &node, node.nin, in, node.out[0], out);
+    OX_TRY(ox_quant_put(r, n, &node, node.nin, in, node.out[0], out));
+    r->scope->values[*out].dtype = r->scope->values[node.out[0]].dtype; /* as stated, which planning checks */
+    return OX_OK;
 }
 
 /* The attributes of a table, those that are 0 left out. */

@@ -8,6 +8,7 @@ import sys
 import arrays
 import nodes
 import numpy as np
+import onnx
 import onnxruntime
 import oxlib
 import trials
@@ -568,8 +569,22 @@ def check_spoiled(g, inside):
     zeros = kept[node.input[2]]
     g.kept.append(numpy_helper.from_array(np.zeros(zeros.shape, np.int8 if zeros.dtype == np.uint8 else np.uint8), "spoiled"))
     node.input[2] = "spoiled"
-    return not_refused(g, inside, f"{node.name} has a zero point of another type",
+    return not_refused(g, model_of(g, inside, chance(g.rng, 0.5)), f"{node.name} has a zero point of another type",
                        "must have the type of|must have the same type")
+
+
+def check_stated(g, inside):
+    """The same where the model states another type of a value in between, which integer operators may leave out."""
+    read = {name for n in g.nodes for name in n.input} - set(g.outputs)
+    made = [n for n in g.nodes if n.op_type not in ("Constant", "QuantizeLinear") and n.output[0] in read]
+    if not made:
+        return None
+    node = made[g.number(0, len(made) - 1)]
+    model = onnx.load_from_string(model_of(g, inside))
+    branches = {attribute.name: attribute.g for attribute in model.graph.node[-1].attribute}
+    graph = branches["then_branch"] if inside else model.graph
+    graph.value_info.append(helper.make_tensor_value_info(node.output[0], onnx.TensorProto.DOUBLE, None))
+    return not_refused(g, model.SerializeToString(), f"what {node.name} gives is stated to be double", "but the model states double")
 
 
 def check_slope(rng):
@@ -583,12 +598,11 @@ def check_slope(rng):
         x = pair(g, "Mul", x, one(g)) if chance(rng, 0.5) else x
         x = g.quantize(x, g.keep(g.scale()), g.keep(g.zero("uint8")))
     g.outputs[x] = "uint8"
-    return not_refused(g, chance(rng, 0.3), "a scalar has a slope of one dimension", "of a slope|the slope, ")
+    return not_refused(g, model_of(g, chance(rng, 0.3), chance(rng, 0.5)), "a scalar has a slope of one dimension", "of a slope|the slope, ")
 
 
-def not_refused(g, inside, what, texts):
-    """What is wrong with a model that is, whether it states the types of its inputs or not."""
-    data = model_of(g, inside, chance(g.rng, 0.5))
+def not_refused(g, data, what, texts):
+    """What is wrong with a model that is not."""
     for no_integer in False, True:
         try:
             run(g, data, no_integer=no_integer)
@@ -621,6 +635,7 @@ def case(rng, turn):
         return f"{what}: no_integer runs {written}"
     wrong = wrong or check_nodes(g, listed) or differs(g, integer, floats, "no_integer", g.same_bits) or \
         (g.peer and differs(g, integer, by_runtime(g, data), "ONNX Runtime")) or \
+        (check_stated(g, inside) if chance(rng, 0.2) else None) or \
         (check_spoiled(g, inside) if chance(rng, 0.3) else None) or (check_slope(rng) if chance(rng, 0.05) else None)
     return wrong and f"{what}: {wrong}"
 
