@@ -261,11 +261,14 @@ static ox_gemm_block block_at(const product_job *job, const thread_room *room, i
 
 /* Products of some rows of weights and a row of A that is laid out. */
 static void compute_row(const product_job *job, const ox_block_rows *rows, float factor, const char *a, float *to) {
-    const ox_block_loops *loops = job->product->loops;
-    const bool as_bytes = factor <= 0;
-    (as_bytes ? loops->bytes_dots : loops->dots)(rows, a, to);
-    for (int i = 0; !as_bytes && (factor < 1 || factor > 1) && i < rows->count; i++)
-        to[i] /= factor;
+    if (factor <= 0) {
+        job->product->loops->bytes_dots(rows, a, to);
+        return;
+    }
+    job->product->loops->dots(rows, a, to);
+    if (factor < 1 || factor > 1)
+        for (int i = 0; i < rows->count; i++)
+            to[i] /= factor;
 }
 
 /* Row by row, the weights of some columns in turn. */
