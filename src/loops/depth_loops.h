@@ -7,7 +7,10 @@
 
 enum {
     OX_DEPTH_MARGIN = 512, /* bytes behind what windows see that are read, too */
-    OX_DEPTH_STEPS = 5     /* the most of stride and dilation along a row together */
+    OX_DEPTH_STEPS = 5,    /* the most of stride and dilation along a row together */
+    OX_PICK_WINDOWS = 64,  /* the most of a block whose taps are picked, */
+    OX_PICK_LANES = 16,    /* of those of a vector, */
+    OX_PICK_BYTES = 128    /* and bytes that are picked from, the last of which is the zero point */
 };
 
 /* What becomes of the sums of one output channel: `more` is added, `zero` times the sum of what a column sees is taken
@@ -24,6 +27,21 @@ typedef struct ox_depth_room {
     int64_t pitch;  /* bytes between its rows, a multiple of 4 */
     int64_t step;   /* bytes to a second such room, for the next channel; 0 if there is none */
 } ox_depth_room;
+
+/* Windows whose results lie side by side. They see a few bytes of the image, which begin at `from`. */
+typedef struct ox_pick_block {
+    int64_t from, count;
+    uint64_t inside[2]; /* a bit for each byte that they see */
+} ox_pick_block;
+
+/* Blocks of windows that are a channel. For each block, word of taps and vector of windows there are 64 places among
+ * what the block sees, of the four taps of each window. */
+typedef struct ox_picks {
+    int64_t count, vectors; /* of blocks, and of the windows of each */
+    const ox_pick_block *blocks;
+    const uint8_t *places;
+    bool is_one; /* all blocks see fewer than 64 bytes */
+} ox_picks;
 
 /* Windows of some rows of results of some channels. The rows of the image that these see are laid out, a channel at a
  * time, as unsigned bytes between padding that is there. A row of the kernel is cut into words of as many taps as a
@@ -44,12 +62,15 @@ typedef struct ox_depth_tile {
     double zero;               /* and their zero point */
     uint8_t *to;               /* packed rows, */
     int64_t to_step;           /* and bytes to the next channel */
+    const ox_picks *picks;     /* of whole channels, of which no rows are laid out */
+    uint8_t fill;              /* the zero point of the image, as an unsigned byte */
 } ox_depth_tile;
 typedef void ox_depth_fn(const ox_depth_tile *tile);
 
 typedef struct ox_depth_loops {
     int taps; /* in a word: 4, of int8, or 2 */
     ox_depth_fn *run;
+    ox_depth_fn *pick; /* the same by ox_picks, without rooms; NULL where the processor cannot */
 } ox_depth_loops;
 
 /* The best loops for weights, which are int8 or else fit 16 bits; NULL where vectors cannot be picked from. */

@@ -77,7 +77,7 @@ def check(rng, _):
         w = np.clip(w, np.iinfo(w_type).min + 1, np.iinfo(w_type).max - 1)
     less = w_zero.astype(np.int64).reshape(-1, *[1] * (w.ndim - 1))
     sums = sums_of(x.astype(np.int64) - int(x_zero), w.astype(np.int64) - less, groups, strides, dilations, pads)
-    way = any_way(rng, "depth", "direct", "rows", "words", "columns")
+    way = any_way(rng, "picks", "depth", "direct", "rows", "words", "columns")
     attributes = {"group": groups, "strides": strides, "dilations": dilations, "pads": pads}
     if rng.random() < 0.5:
         inputs = {"x": (x_type, x), "w": (w_type, w), "xz": (x_type, x_zero), "wz": (w_type, w_zero)}

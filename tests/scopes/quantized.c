@@ -123,8 +123,16 @@ static void image_dims(const conv *c, int64_t *x, int64_t *w) {
 }
 
 static void any_way(scope *s) {
-    static const char *const ways[] = {"depth", "direct", "rows", "words", "columns"};
-    s->graph.conv = scope_draw(s, 2) ? NULL : ways[scope_draw(s, 5)];
+    static const char *const ways[] = {"picks", "depth", "direct", "rows", "words", "columns"};
+    s->graph.conv = scope_draw(s, 2) ? NULL : ways[scope_draw(s, 6)];
+}
+
+/* Zero points by which weights are int8, as a way wants them, but for some. */
+static int give_middle_zeros(scope *s, ox_dtype dtype, int64_t count) {
+    const int value = give_zeros(s, dtype, count, SCOPE_CONSTANT);
+    for (int64_t i = 0; i < count && scope_draw(s, 8); i++)
+        s->graph.values[value].numbers[i] = dtype == OX_INT8 ? 0 : 128;
+    return value;
 }
 
 /* Scales and zero points are one, or one for each channel. By a way that is named, weights are constants. */
@@ -134,6 +142,7 @@ static int add_conv(scope *s, const conv *c, const char *way) {
     const ox_dtype left = any_type(s), right = any_type(s);
     const int kind = any_kind(s), rank = 2 + c->spatial, images = give_bytes(s, left, rank, x, any_direct(s)),
               weights = give_bytes(s, right, rank, w, way ? SCOPE_CONSTANT : any_weight(s));
+    const bool is_int8 = way && !strcmp(way, "picks");
     const int64_t channels = w[0], scales = scope_draw(s, 2) ? channels : 1, zeros = scope_draw(s, 3) ? 1 : channels;
     const scope_place place = any_weight(s);
     const int in[] = {images,
@@ -141,7 +150,7 @@ static int add_conv(scope *s, const conv *c, const char *way) {
                       give_zeros(s, left, 1, any_weight(s)),
                       weights,
                       give_scales(s, kind, scales, place),
-                      give_zeros(s, right, zeros, any_weight(s)),
+                      is_int8 ? give_middle_zeros(s, right, zeros) : give_zeros(s, right, zeros, any_weight(s)),
                       give_scales(s, scope_draw(s, 4) ? POWERS : kind, 1, place),
                       give_zeros(s, any_type(s), 1, any_weight(s)),
                       give_bias(s, channels, place)};
@@ -236,6 +245,29 @@ static void each_depth(scope *s) {
                         if (c.size[0] + 2 * pad > (c.kernel[0] - 1) * dilation &&
                             wide + 2 * pad > (c.kernel[1] - 1) * dilation)
                             check_conv(s, &c);
+                    }
+}
+
+/* The same, of images that lie in one or two registers, or whose blocks of windows see that much: sizes about those. */
+static void each_picks(scope *s) {
+    static const int64_t sizes[][2] = {{1, 1},  {2, 3},   {4, 4},   {5, 5},   {7, 7},  {7, 9},   {8, 8},
+                                       {4, 16}, {5, 13},  {3, 21},  {1, 64},  {9, 14}, {1, 127}, {8, 16},
+                                       {3, 43}, {1, 130}, {12, 11}, {14, 14}, {3, 40}, {17, 16}},
+                         kernels[][2] = {{3, 3}, {1, 3}, {5, 5}, {2, 1}, {1, 1}};
+    for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            for (int64_t stride = 1; stride <= 3; stride++)
+                for (int64_t dilation = 1; dilation <= 3; dilation++)
+                    for (int64_t pad = 0; pad <= 3; pad++) {
+                        const int64_t turn = (int64_t)(n + k) + stride + dilation + pad;
+                        conv c = {.images = 1 + turn % 3, .groups = 1 + turn % 5, .in = 1, .out = 1 + turn % 2};
+                        c.spatial = 2, c.pad[0] = pad, c.pad[1] = turn % 2 ? pad : kernels[k][1] / 2;
+                        for (int d = 0; d < 2; d++)
+                            c.size[d] = sizes[n][d], c.kernel[d] = kernels[k][d], c.stride[d] = stride,
+                            c.dilation[d] = dilation;
+                        if (c.size[0] + 2 * c.pad[0] > (c.kernel[0] - 1) * dilation &&
+                            c.size[1] + 2 * c.pad[1] > (c.kernel[1] - 1) * dilation)
+                            check_conv_by(s, &c, "picks");
                     }
 }
 
@@ -451,6 +483,7 @@ void scope_quantized(scope *s) {
     each_window(s);
     each_rows(s);
     each_depth(s);
+    each_picks(s);
     each_product(s);
     each_network(s);
     each_transposed(s);

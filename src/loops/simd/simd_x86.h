@@ -313,6 +313,28 @@ static inline ox_dot_lanes ox_dot_load(const void *bytes) {
 }
 #endif
 
+/* Bytes that lie in one or two registers, those outside of them being `fill`, with some bits turned; and 64 of them,
+ * each by its number. */
+#if defined(__AVX512VNNI__)
+#define OX_PICKING __attribute__((target("avx512vbmi")))
+typedef struct ox_seen {
+    __m512i first, second;
+} ox_seen;
+OX_PICKING static inline ox_seen ox_see(const uint8_t *from, const uint64_t *inside, bool is_one, uint8_t fill,
+                                        uint8_t flip) {
+    const __m512i fills = _mm512_set1_epi8((char)(fill ^ flip)), flips = _mm512_set1_epi8((char)flip);
+    ox_seen s = {_mm512_xor_si512(_mm512_mask_loadu_epi8(fills, inside[0], from), flips), flips};
+    if (!is_one)
+        s.second = _mm512_xor_si512(_mm512_mask_loadu_epi8(fills, inside[1], from + 64), flips);
+    return s;
+}
+OX_PICKING static inline ox_dot_lanes ox_pick_seen(const ox_seen *s, bool is_one, const uint8_t *places) {
+    const __m512i at = _mm512_loadu_si512(places);
+    return (ox_dot_lanes)(is_one ? _mm512_permutexvar_epi8(at, s->first)
+                                 : _mm512_permutex2var_epi8(s->first, at, s->second));
+}
+#endif
+
 /* OX_WOVEN words, each of a byte of four rows: the bytes of the first row are the lowest. */
 #if defined(__AVX512VNNI__)
 #define OX_WOVEN 16

@@ -190,16 +190,21 @@ static bool run_together(const channel *c, const strips *all) {
 }
 #endif
 
-OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
-                            const strips *all, int64_t number) {
-    const float one = 1;
+OX_INLINED channel_end end_of(const ox_depth_tile *t, int64_t number) {
+    static const float one = 1;
     channel_end end = {
         .how = {.dtype = t->dtype, .zero = t->zero, .row_scale = t->end[number].scale, .column_scales = &one}};
-    taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, t->end[number].more, {{0}}, {0}};
-    uint8_t *to = t->to + number * t->to_step;
     end.quantizer = ox_quantizer_of(&end.how);
     for (int v = 0; v < VECTORS; v++)
         end.scales[v] = end.quantizer.scale - (ox_floats){0};
+    return end;
+}
+
+OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
+                            const strips *all, int64_t number) {
+    const channel_end end = end_of(t, number);
+    taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, t->end[number].more, {{0}}, {0}};
+    uint8_t *to = t->to + number * t->to_step;
     if (is_usual)
         OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) k.usual[i] = (ox_dot_lanes){0} + k.weights[i],
                                                           k.usual_offsets[i] = k.offsets[i];
@@ -246,9 +251,70 @@ static void run(const ox_depth_tile *t) {
     }
 }
 
-static const ox_depth_loops loops = {OX_DOT_VALUES, run};
+/* ---- Windows that pick their taps out of registers -------------------------------------------------------------- */
+
+#if defined(OX_PICKING) && defined(OX_DOT_ISA)
+#define PICKS
+_Static_assert((int)LANES == (int)OX_PICK_LANES, "a block is as many vectors as are summed");
+
+/* The sums of a block of a channel, whose places begin at `picks`. Vectors that it lacks have the start of sums. */
+OX_PICKING OX_INLINED void sum_picks(const int vectors, const bool is_one, const taps *k, const ox_seen *seen,
+                                     const uint8_t *picks, ox_dot_lanes *sums) {
+    OX_UNROLLED for (int v = 0; v < VECTORS; v++) sums[v] = (ox_dot_lanes){0} + k->start;
+    for (int64_t i = 0; i < k->words; i++, picks += vectors * (int64_t)sizeof *sums) {
+        const ox_dot_lanes weight = (ox_dot_lanes){0} + k->weights[i];
+        OX_UNROLLED for (int v = 0; v < VECTORS; v++) if (v < vectors) sums[v] =
+            ox_dot(sums[v], ox_pick_seen(seen, is_one, picks + v * (int64_t)sizeof *sums), weight);
+    }
+}
+
+OX_PICKING OX_INLINED void pick_channel(const int vectors, const bool is_one, const ox_depth_tile *t,
+                                        const uint8_t *image, int64_t number) {
+    const ox_picks *p = t->picks;
+    const channel_end end = end_of(t, number);
+    const taps k = {.words = t->words, .weights = t->weights + number * t->words, .start = t->end[number].more};
+    const uint8_t *picks = p->places, *last = t->to + t->channels * t->to_step;
+    uint8_t *to = t->to + number * t->to_step;
+    for (int64_t b = 0; b < p->count; b++, picks += k.words * vectors * (int64_t)sizeof(ox_dot_lanes)) {
+        const ox_pick_block *block = p->blocks + b;
+        ox_dot_lanes sums[VECTORS], bytes[2];
+        const ox_seen seen = ox_see(image + block->from, block->inside, is_one, t->fill, (uint8_t)t->flip);
+        sum_picks(vectors, is_one, &k, &seen, picks, sums);
+        finish(&end, sums, bytes);
+        /* the next block goes over what a whole vector has more */
+        ox_bytes_store(to, last - to >= OX_PICK_WINDOWS ? OX_PICK_WINDOWS : block->count, *bytes);
+        to += block->count;
+    }
+    OX_ASSERT(to == t->to + (number + 1) * t->to_step);
+}
+
+OX_PICKING static void pick(const ox_depth_tile *t) {
+    const ox_picks *p = t->picks;
+    const uint8_t *image = t->image;
+    OX_ASSERT(p->vectors > 0 && p->vectors <= VECTORS);
+    int64_t shared = t->shared;
+    for (int64_t i = 0; i < t->channels; i++) {
+        if (p->vectors == VECTORS)
+            pick_channel(VECTORS, p->is_one, t, image, i);
+        else
+            pick_channel((int)p->vectors, p->is_one, t, image, i);
+        if (++shared == t->sharing)
+            image += t->image_step, shared = 0;
+    }
+}
+
+static const ox_depth_loops picking = {OX_DOT_VALUES, run, pick};
+#endif
+
+static const ox_depth_loops loops = {OX_DOT_VALUES, run, NULL};
 const ox_depth_loops *FIND(bool is_int8) {
-    return is_int8 || OX_DOT_VALUES == 2 ? &loops : NULL;
+    if (!is_int8 && OX_DOT_VALUES == 4)
+        return NULL;
+#ifdef PICKS
+    if (OX_CPU_HAS(AVX512_VBMI))
+        return &picking;
+#endif
+    return &loops;
 }
 #else
 const ox_depth_loops *FIND(bool is_int8) {

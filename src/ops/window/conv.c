@@ -120,7 +120,7 @@ static void note_way(ox_call *call, const ox_conv *c) {
 }
 #else
 static ox_status check_forced(ox_call *call) {
-    static const char *const names[] = {"winograd", "beside", "direct", "rows", "columns", "words", "depth"};
+    static const char *const names[] = {"winograd", "beside", "direct", "rows", "columns", "words", "depth", "picks"};
     bool known = !call->conv || !*call->conv;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         known = known || !ox_text_order(call->conv, names[i]);

@@ -12,9 +12,10 @@ enum {
     SIDE = 1 << 15,     /* of images and kernels */
     SIGN = 0x80,
     WORD = 4,
-    TWICE = 4 << 10, /* bytes of a room so small that the next channel is laid out while one is summed: what was just
-                      * stored in parts is read late as a whole */
-    TOGETHER = 64    /* channels of one call */
+    TWICE = 4 << 10,  /* bytes of a room so small that the next channel is laid out while one is summed: what was just
+                       * stored in parts is read late as a whole */
+    TOGETHER = 64,    /* channels of one call */
+    PICKED = 16 << 10 /* bytes of places that are picked, at most */
 };
 
 /* Images of two dimensions; those of one have a single row. */
@@ -32,7 +33,7 @@ static plane plane_of(const ox_window *w) {
 }
 
 static bool is_small(const plane *p) {
-    bool small = p->stride[1] + p->dilation[1] <= OX_DEPTH_STEPS;
+    bool small = true;
     for (int d = 0; d < 2; d++)
         small = small && p->in[d] > 0 && p->in[d] <= SIDE && p->out[d] > 0 && p->out[d] <= 2 * SIDE &&
                 p->kernel[d] > 0 && p->kernel[d] <= SIDE && p->stride[d] <= SIDE && p->dilation[d] <= SIDE &&
@@ -68,15 +69,104 @@ static bool is_int8(const ox_call *call, const ox_conv *c, const ox_tensor *zero
     return true;
 }
 
-bool ox_conv_depth_can(const ox_call *call, const ox_conv *c, const ox_tensor *zeros) {
+/* Whether groups have one input channel, weights are constant and sizes are moderate. */
+static bool is_depth(const ox_call *call, const ox_conv *c) {
     const ox_window *w = &c->window;
     const ox_tensor *t = call->in[c->weights];
-    (void)zeros;
     if (!(call->constants >> c->weights & 1) || c->in_channels != 1 || w->spatial > 2 || c->images < 1 ||
         c->out_channels < 1 || !ox_tensor_is_packed(t))
         return false;
     const plane p = plane_of(w);
-    return is_small(&p) && rows_seen(&p, 1) * pitch_of(&p) <= MOST && OX_BUILD_OF(call->loops, ox_depth_builds)(false);
+    return is_small(&p);
+}
+
+bool ox_conv_depth_can(const ox_call *call, const ox_conv *c) {
+    if (!is_depth(call, c))
+        return false;
+    const plane p = plane_of(&c->window);
+    return p.stride[1] + p.dilation[1] <= OX_DEPTH_STEPS && rows_seen(&p, 1) * pitch_of(&p) <= MOST &&
+           OX_BUILD_OF(call->loops, ox_depth_builds)(false);
+}
+
+/* ---- Blocks of windows that pick their taps --------------------------------------------------------------------- */
+
+/* Where in the image a tap of a window lies; -1: in the padding. */
+static int64_t place_of(const plane *p, int64_t window, int64_t tap) {
+    const int64_t row = ox_quotient(window, p->out[1]), high = ox_quotient(tap, p->kernel[1]);
+    const int64_t y = row * p->stride[0] - p->pad[0] + high * p->dilation[0],
+                  x = (window - row * p->out[1]) * p->stride[1] - p->pad[1] +
+                      (tap - high * p->kernel[1]) * p->dilation[1];
+    return y >= 0 && y < p->in[0] && x >= 0 && x < p->in[1] ? y * p->in[1] + x : -1;
+}
+
+/* Windows from `first` on; false if they see too many bytes. */
+static bool find_block(const plane *p, int64_t first, int64_t count, ox_pick_block *block) {
+    int64_t least = INT64_MAX, end = 0;
+    for (int64_t i = first; i < first + count; i++)
+        for (int64_t tap = 0; tap < p->kernel[0] * p->kernel[1]; tap++) {
+            const int64_t at = place_of(p, i, tap);
+            least = at < 0 ? least : ox_least(least, at), end = ox_most(end, at + 1);
+        }
+    *block = (ox_pick_block){.from = end ? least : 0, .count = count};
+    for (int64_t i = 0, seen = end - block->from; i < 2; i++, seen -= 64)
+        block->inside[i] = seen >= 64 ? ~UINT64_C(0) : seen > 0 ? (UINT64_C(1) << seen) - 1 : 0;
+    return end - block->from < OX_PICK_BYTES;
+}
+
+/* The windows of a block; the last one may have fewer. */
+static int64_t windows_of(const ox_window *w) {
+    return ox_quotient(w->out_count - 1, ox_quotient(w->out_count - 1, OX_PICK_WINDOWS) + 1) + 1;
+}
+
+static size_t bytes_of_places(const ox_window *w) {
+    const int64_t each = windows_of(w), vectors = (each + OX_PICK_LANES - 1) / OX_PICK_LANES,
+                  words = (w->taps + WORD - 1) / WORD;
+    return (size_t)((ox_quotient(w->out_count - 1, each) + 1) * vectors * OX_PICK_LANES * WORD * words);
+}
+
+bool ox_conv_picks_can(const ox_call *call, const ox_conv *c, const ox_tensor *zeros) {
+    const ox_window *w = &c->window;
+    const ox_depth_loops *loops = OX_BUILD_OF(call->loops, ox_depth_builds)(true);
+    if (!loops || !loops->pick || !is_depth(call, c) || bytes_of_places(w) > PICKED)
+        return false;
+    const plane p = plane_of(w);
+    const int64_t each = windows_of(w);
+    bool fits = true;
+    for (int64_t i = 0; i < w->out_count && fits; i += each)
+        fits = find_block(&p, i, ox_least(each, w->out_count - i), &(ox_pick_block){0});
+    return fits && is_int8(call, c, zeros);
+}
+
+/* The places of a block, and where the next one's begin. Lanes behind its last window have those of that one. */
+static uint8_t *set_places(const plane *p, int64_t vectors, int64_t first, const ox_pick_block *block, uint8_t *to) {
+    const int64_t taps = p->kernel[0] * p->kernel[1], lanes = vectors * OX_PICK_LANES;
+    for (int64_t word = 0; word < taps; word += WORD)
+        for (int64_t lane = 0; lane < lanes; lane++)
+            for (int64_t tap = word; tap < word + WORD; tap++) {
+                const int64_t at = tap < taps ? place_of(p, first + ox_least(lane, block->count - 1), tap) : -1;
+                OX_ASSERT(at < 0 || (at >= block->from && at < block->from + OX_PICK_BYTES - 1));
+                *to++ = (uint8_t)(at < 0 ? OX_PICK_BYTES - 1 : at - block->from);
+            }
+    return to;
+}
+
+/* Prepare: finds blocks and their places. */
+static ox_status find_picks(ox_call *call, const ox_window *w, const plane *p, ox_picks *picks) {
+    const int64_t each = windows_of(w);
+    uint8_t *places = ox_pile_aligned(call->pile, bytes_of_places(w));
+    picks->vectors = (each + OX_PICK_LANES - 1) / OX_PICK_LANES;
+    picks->count = ox_quotient(w->out_count - 1, each) + 1;
+    ox_pick_block *blocks = ox_pile_array(call->pile, (size_t)picks->count, sizeof *blocks);
+    if (!blocks || !places)
+        return ox_fail_memory(call->error, "the places of what a convolution sees", bytes_of_places(w));
+    picks->blocks = blocks, picks->places = places, picks->is_one = true;
+    for (int64_t i = 0; i < w->out_count; i += each, blocks++) {
+        const bool fits = find_block(p, i, ox_least(each, w->out_count - i), blocks);
+        OX_ASSERT(fits);
+        places = set_places(p, picks->vectors, i, blocks, places);
+        picks->is_one = picks->is_one && blocks->inside[0] < ~UINT64_C(0);
+    }
+    return OX_OK;
 }
 
 /* ---- Prepare ------------------------------------------------------------------------------------------------- */
@@ -95,21 +185,31 @@ static void lay_weights(const ox_tensor *t, const ox_tensor *zeros, const plane 
         }
 }
 
-static ox_status lay_out(ox_call *call, const ox_conv *c, const ox_tensor *zeros, const plane *p, ox_conv_depth *d) {
+/* Words do not go over the end of a row of the kernel, of which all taps may be one. */
+static ox_status lay_all_weights(ox_call *call, const ox_conv *c, const ox_tensor *zeros, const plane *p,
+                                 ox_conv_depth *d) {
     const int64_t channels = c->groups * c->out_channels, taps = d->loops->taps;
-    const int64_t wide = ox_quotient(p->kernel[1] + taps - 1, taps);
-    d->words = p->kernel[0] * wide;
+    d->words = p->kernel[0] * ox_quotient(p->kernel[1] + taps - 1, taps);
     uint32_t *weights = ox_pile_array(call->pile, (size_t)(channels * d->words), sizeof *weights);
-    int64_t *offsets = ox_pile_array(call->pile, (size_t)d->words, sizeof *offsets);
-    if (!weights || !offsets)
+    if (!weights)
         return ox_fail_memory(call->error, "the weights of a convolution",
                               (size_t)(channels * d->words) * sizeof *weights);
     for (int64_t i = 0; i < channels; i++)
         lay_weights(call->in[c->weights], zeros, p, i, d->loops->taps, weights + i * d->words);
+    d->weights = weights;
+    d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)d->words);
+    return OX_OK;
+}
+
+static ox_status lay_offsets(ox_call *call, const plane *p, ox_conv_depth *d) {
+    const int64_t taps = d->loops->taps, wide = ox_quotient(p->kernel[1] + taps - 1, taps);
+    int64_t *offsets = ox_pile_array(call->pile, (size_t)d->words, sizeof *offsets);
+    if (!offsets)
+        return ox_fail_memory(call->error, "the offsets of a convolution", (size_t)d->words * sizeof *offsets);
     for (int64_t y = 0; y < p->kernel[0]; y++)
         for (int64_t i = 0; i < wide; i++)
             offsets[y * wide + i] = y * p->dilation[0] * d->pitch + i * taps * p->dilation[1];
-    d->weights = weights, d->offsets = offsets;
+    d->offsets = offsets;
     return OX_OK;
 }
 
@@ -123,9 +223,19 @@ ox_status ox_conv_depth_prepare(ox_call *call, const ox_conv *c, const ox_tensor
     d->room = ox_aligned((size_t)(rows_seen(&p, d->rows) * d->pitch) + OX_DEPTH_MARGIN);
     d->room_step = d->room <= TWICE ? (int64_t)d->room : 0;
     d->room += (size_t)d->room_step;
-    OX_TRY(lay_out(call, c, zeros, &p, d));
-    d->pool = ox_pool_for(call->pool, (double)ox_tensor_count(call->out[0]) * (double)d->words);
+    OX_TRY(lay_all_weights(call, c, zeros, &p, d));
+    OX_TRY(lay_offsets(call, &p, d));
     return ox_workspace_add(call, ox_pool_parts(d->pool), ox_pool_room(ox_pool_parts(d->pool), d->room));
+}
+
+ox_status ox_conv_picks_prepare(ox_call *call, const ox_conv *c, const ox_tensor *zeros, ox_conv_depth *d) {
+    const plane p = plane_of(&c->window);
+    plane flat = p;
+    flat.kernel[0] = 1, flat.kernel[1] = c->window.taps;
+    d->loops = OX_BUILD_OF(call->loops, ox_depth_builds)(true);
+    d->rows = p.out[0];
+    OX_TRY(lay_all_weights(call, c, zeros, &flat, d));
+    return find_picks(call, &c->window, &p, &d->picks);
 }
 
 /* ---- Run ------------------------------------------------------------------------------------------------------ */
@@ -162,7 +272,7 @@ static void run_channels(const depth_job *job, const band *b, int64_t first, int
     const int64_t channel = ox_remainder(first, c->groups * c->out_channels),
                   input = ox_quotient(first, c->out_channels),
                   row = b->inside ? b->first * p->stride[0] - p->pad[0] + b->above : 0;
-    d->loops->run(&(ox_depth_tile){
+    (d->picks.count ? d->loops->pick : d->loops->run)(&(ox_depth_tile){
         .channels = count,
         .sharing = c->out_channels,
         .shared = first - input * c->out_channels,
@@ -185,13 +295,16 @@ static void run_channels(const depth_job *job, const band *b, int64_t first, int
         .zero = job->ends->zero,
         .to = (uint8_t *)job->call->out[0]->data + first * c->window.out_count + b->first * p->out[1],
         .to_step = c->window.out_count,
+        .picks = &d->picks,
+        .fill = job->ends->fill,
     });
 }
 
 /* Output channels [first, end) of all images, of one band. */
 static void run_band(const depth_job *job, const band *b, int64_t first, int64_t end, uint8_t *room) {
     const int64_t channels = job->conv->groups * job->conv->out_channels;
-    memset(room, job->ends->fill, job->depth->room);
+    if (job->depth->room)
+        memset(room, job->ends->fill, job->depth->room);
     for (int64_t i = first, count; i < end && !ox_pool_poll(job->depth->pool); i += count) {
         count = ox_least(ox_least(end - i, TOGETHER), channels - ox_remainder(i, channels));
         run_channels(job, b, i, count, room);

@@ -15,6 +15,7 @@ typedef struct ox_conv_depth {
     int64_t pitch, rows;     /* bytes of a row that is laid out, and rows of results that are computed of what is */
     size_t room;             /* bytes of that; each thread has its own */
     int64_t room_step;       /* bytes from one of two such rooms in it to the other; 0: there is one */
+    ox_picks picks;          /* no blocks: rows are laid out */
 } ox_conv_depth;
 
 /* What a run knows of its bytes. */
@@ -25,11 +26,15 @@ typedef struct ox_depth_ends {
     uint8_t fill;               /* and that of the image, as an unsigned byte */
 } ox_depth_ends;
 
-/* Whether weights, which are constant, and their zero points (NULL: 0) are such. */
-bool ox_conv_depth_can(const ox_call *call, const ox_conv *conv, const ox_tensor *zeros);
+/* Whether weights, which are constant, are such. */
+bool ox_conv_depth_can(const ox_call *call, const ox_conv *conv);
 
-/* Prepare: lays weights out and asks for workspace. */
+/* Prepare: lays weights less their zero points (NULL: 0) out and asks for workspace. */
 ox_status ox_conv_depth_prepare(ox_call *call, const ox_conv *conv, const ox_tensor *zeros, ox_conv_depth *depth);
+
+/* The same without rooms, where windows that lie side by side see few bytes of the image. */
+bool ox_conv_picks_can(const ox_call *call, const ox_conv *conv, const ox_tensor *zeros);
+ox_status ox_conv_picks_prepare(ox_call *call, const ox_conv *conv, const ox_tensor *zeros, ox_conv_depth *depth);
 
 void ox_conv_depth_run(const ox_call *call, const ox_conv *conv, const ox_conv_depth *depth, size_t *used,
                        const ox_depth_ends *ends);

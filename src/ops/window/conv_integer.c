@@ -534,19 +534,37 @@ static const ox_tensor *weight_zeros(const ox_call *call) {
     return ox_given_input(call, inputs_of(call)->w_zero);
 }
 
-static bool can_be_depth(const ox_call *call, const ox_conv *conv) {
+/* Whether sums become bytes, and zero points of weights are known. */
+static bool has_depth_ends(const ox_call *call) {
     const conv_integer *c = call->state;
-    const int w_zero = inputs_of(call)->w_zero;
-    return c->requantize && (!weight_zeros(call) || call->constants >> w_zero & 1) &&
-           ox_conv_depth_can(call, conv, weight_zeros(call));
+    return c->requantize && (!weight_zeros(call) || call->constants >> inputs_of(call)->w_zero & 1);
+}
+
+static bool can_be_depth(const ox_call *call, const ox_conv *conv) {
+    return has_depth_ends(call) && ox_conv_depth_can(call, conv);
+}
+
+static bool can_be_picks(const ox_call *call, const ox_conv *conv) {
+    return has_depth_ends(call) && ox_conv_picks_can(call, conv, weight_zeros(call));
+}
+
+static ox_status keep_depth_ends(ox_call *call, bool *ready) {
+    conv_integer *c = call->state;
+    *ready = true;
+    c->x_shift = call->in[0]->dtype == OX_INT8 ? 128 : 0; /* for all bytes are unsigned there */
+    return keep_ends(call, c);
 }
 
 static ox_status prepare_depth(ox_call *call, ox_conv *conv, bool *ready) {
     conv_integer *c = call->state;
-    *ready = true;
-    c->x_shift = call->in[0]->dtype == OX_INT8 ? 128 : 0; /* for all bytes are unsigned there */
-    OX_TRY(keep_ends(call, c));
+    OX_TRY(keep_depth_ends(call, ready));
     return ox_conv_depth_prepare(call, conv, weight_zeros(call), &c->depth);
+}
+
+static ox_status prepare_picks(ox_call *call, ox_conv *conv, bool *ready) {
+    conv_integer *c = call->state;
+    OX_TRY(keep_depth_ends(call, ready));
+    return ox_conv_picks_prepare(call, conv, weight_zeros(call), &c->depth);
 }
 
 static void run_depth(const ox_call *call, const ox_conv *conv, size_t *used, const ox_conv_operands *of) {
@@ -564,7 +582,17 @@ static const char *algorithm_of_depth(const ox_conv *conv) {
     return "direct, of bytes, channels first";
 }
 
-static const ox_conv_way depth_way = {.name = "depth",
+static const char *algorithm_of_picks(const ox_conv *conv) {
+    (void)conv;
+    return "direct, of bytes picked out of registers, channels first";
+}
+
+static const ox_conv_way picks_way = {.name = "picks",
+                                      .algorithm = algorithm_of_picks,
+                                      .can = can_be_picks,
+                                      .prepare = prepare_picks,
+                                      .run = run_depth},
+                         depth_way = {.name = "depth",
                                       .algorithm = algorithm_of_depth,
                                       .can = can_be_depth,
                                       .prepare = prepare_depth,
@@ -637,10 +665,7 @@ static const ox_conv_way *const ways[] = {
 #if OX_SMALL
     &in_place_way,
 #else
-    &depth_way,
-    &wide_way,
-    &rows_way,
-    &words_way,
+    &picks_way, &depth_way, &wide_way, &rows_way, &words_way,
 #endif
 #if OX_WITH_COLUMNS
     &bytes_way
