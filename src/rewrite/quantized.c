@@ -1,6 +1,7 @@
 /* quantized.c: quantized networks that compute on floats between DequantizeLinear and QuantizeLinear. If scales and
  * zero points are known, these nodes are replaced by the equivalent integer operator, by the same operator on the
- * integers, or by a lookup table. The original nodes are kept as well, for sessions that read values between them. */
+ * integers, or by a lookup table; and products with weights in blocks by one that reads these. The original nodes are
+ * kept as well, for sessions that read values between them. */
 #include "quantized.h"
 
 static void count_readers(const ox_requantizer *r, const ox_index *values, int count) {
@@ -78,6 +79,22 @@ static ox_status rewrite(ox_requantizer *r, int32_t n) {
     return r->scope->nodes[n].op == op ? ox_quant_product(r, n, value, &to) : OX_OK;
 }
 
+/* Whether there is something to do from a node on. */
+static bool is_first(const ox_requantizer *r, const ox_node *node) {
+    return ox_build_is_op(node, "QuantizeLinear") ||
+           (r->own && ox_build_is_op(node, "DequantizeLinear") && ox_emit_int(node, "block_size", 0));
+}
+
+static ox_status look_at(ox_requantizer *r, int32_t n) {
+    if (ox_build_is_op(&r->scope->nodes[n], "QuantizeLinear"))
+        return rewrite(r, n);
+#if OX_WITH_OWN_OPERATORS
+    if (r->own && ox_build_is_op(&r->scope->nodes[n], "MatMul"))
+        return ox_quant_blocks(r, n);
+#endif
+    return OX_OK;
+}
+
 ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
     ox_requantizer r = {
         .b = b,
@@ -89,14 +106,13 @@ ox_status ox_rewrite_quantized(ox_builder *b, ox_scope *scope) {
         .bytes = {OX_NONE, OX_NONE}
     };
     int32_t first = 0;
-    while (first < scope->nnodes && !ox_build_is_op(&scope->nodes[first], "QuantizeLinear"))
+    while (first < scope->nnodes && !is_first(&r, &scope->nodes[first]))
         first++;
     if (first == scope->nnodes)
         return OX_OK;
     OX_TRY(find_readers(&r));
     for (int32_t n = first; n < scope->nnodes; n++)
-        if (ox_build_is_op(&scope->nodes[n], "QuantizeLinear"))
-            OX_TRY(rewrite(&r, n));
+        OX_TRY(look_at(&r, n));
     if (OX_WITH_OWN_OPERATORS && r.nadded)
         OX_TRY(ox_quant_list_added(&r));
     return r.changed ? close_gaps(&r) : OX_OK;

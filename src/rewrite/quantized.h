@@ -105,6 +105,11 @@ ox_status ox_quant_bytes(ox_requantizer *r, int32_t n, ox_dtype dtype, int32_t *
 /* Puts the new nodes into the list of all; makers and others then name other nodes. */
 ox_status ox_quant_list_added(ox_requantizer *r);
 
+/* ---- quantized_blocks.c -------------------------------------------------------------------------------------- */
+
+/* Node n is a MatMul: with constant weights in blocks it becomes MatMulNBits. */
+ox_status ox_quant_blocks(ox_requantizer *r, int32_t n);
+
 /* ---- quantized_products.c, quantized_elements.c, quantized_moves.c, quantized_tables.c ----------------------- */
 
 /* Node n is a QuantizeLinear of `value`. Each rewrites what is in front of it, if it can. */

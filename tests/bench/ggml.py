@@ -68,6 +68,8 @@ class Library:
 def blocks_of(model):
     """(N, K, bytes of Q4_0) of a model of one MatMulNBits."""
     graph = onnx.load_from_string(model).graph
+    if graph.node[0].op_type != "MatMulNBits":
+        raise Missing("its weights are those of MatMulNBits")
     node, fixed = graph.node[0], {value.name: numpy_helper.to_array(value) for value in graph.initializer}
     attributes = {a.name: a.i for a in node.attribute}
     if attributes["block_size"] != BLOCK or "zeros" in fixed or attributes["accuracy_level"] != 4:

@@ -46,6 +46,27 @@ class Blocks(Case):
         return [result]
 
 
+class Dequantized(Blocks):
+    """The same as a DequantizeLinear of blocks in front of MatMul."""
+
+    def __init__(self, rows, n, k):
+        super().__init__(rows, n, k, 0)
+        self.name = f"{rows}x{n}x{k}, {self.block}, QDQ"
+
+    def model(self, arrays):
+        rng = np.random.default_rng(5)
+        n, k = self.size
+        scales = (0.02 * (0.5 + rng.random((k // self.block, n)))).astype(np.float32)
+        weights = helper.make_tensor("b", TensorProto.INT4, (k, n), rng.integers(0, 256, k * n // 2, np.uint8).tobytes(), raw=True)
+        nodes = [helper.make_node("DequantizeLinear", ["b", "scales"], ["w"], axis=0, block_size=self.block),
+                 helper.make_node("MatMul", ["a", "w"], ["y"])]
+        values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, _, dims in (*self.inputs, self.out)]
+        graph = helper.make_graph(nodes, "bench", values[:1], values[1:], [weights, numpy_helper.from_array(scales, "scales")])
+        return helper.make_model(graph, ir_version=self.ir_version,
+                                 opset_imports=[helper.make_opsetid("", 21)]).SerializeToString()
+
+
 CASES += [Blocks(rows, n, k, level) for rows in (1, 128) for n, k in SIZES for level in (0, 4)]
 CASES += [Blocks(rows, 2048, 2048, level, has_zeros=True) for rows in (1, 128) for level in (0, 4)]
 CASES += [Blocks(1, 2048, 2048, level, block=128) for level in (0, 4)]
+CASES += [Dequantized(rows, 2048, 2048) for rows in (1, 128)]

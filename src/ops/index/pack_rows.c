@@ -1,0 +1,94 @@
+/* pack_rows.c: PackRows. */
+#include "pack_rows.h"
+
+#include <string.h>
+
+#include "loops/lanes.h"
+#include "ops/blocks.h"
+#include "ops/dense.h"
+
+#if OX_WITH_OWN_OPERATORS
+
+#define SIGNED (OX_BIT(OX_INT8) | OX_BIT(OX_INT4) | OX_BIT(OX_INT2))
+#define CODES (SIGNED | OX_BIT(OX_UINT8) | OX_BIT(OX_UINT4) | OX_BIT(OX_UINT2))
+
+enum {
+    TILE = 64 /* rows and columns that are transposed at a time */
+};
+
+static ox_status infer(ox_call *call) {
+    const ox_tensor *x = call->in[0];
+    const int64_t block = ox_call_int(call, "block", 0);
+    OX_TRY(ox_call_check_dtype(call, 0, CODES));
+    if (x->rank != 2 || !x->dims[0] || !x->dims[1])
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a matrix with elements", OX_INPUT(call, 0));
+    const int bits = ox_dtype_bits(x->dtype);
+    const int64_t k = x->dims[0], blocks = block ? (k - 1) / block + 1 : 1;
+    const int64_t dims[] = {x->dims[1], blocks, ox_bits_bytes(block ? block : k, bits)};
+    return ox_call_output(call, 0, OX_UINT8, block ? 3 : 2, block ? dims : (int64_t[]){dims[0], dims[2]});
+}
+
+typedef struct pack_job {
+    const uint8_t *x;
+    uint8_t *to;
+    ox_transpose_fn *transpose;
+    int64_t k, n, row; /* bytes of a packed row */
+    int bits, above;   /* what is added to codes, modulo 2^bits */
+} pack_job;
+
+/* Codes of some rows, which begin with a whole byte, at their place. */
+static void pack_codes(const pack_job *job, int64_t count, const uint8_t *codes, uint8_t *to) {
+    const int mask = (1 << job->bits) - 1;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t bit = i * job->bits;
+        to[bit >> 3] = (uint8_t)(to[bit >> 3] | ((codes[i] + job->above) & mask) << (int)(bit & 7));
+    }
+}
+
+static void pack_part(void *context, int part, int parts) {
+    const pack_job *job = context;
+    uint8_t codes[TILE * TILE];
+    int64_t first, end;
+    ox_pool_range(job->n, part, parts, &first, &end);
+    memset(job->to + first * job->row, 0, (size_t)((end - first) * job->row));
+    for (int64_t n = first; n < end; n += TILE)
+        for (int64_t k = 0; k < job->k; k += TILE) {
+            const int64_t rows = ox_least(TILE, end - n), count = ox_least(TILE, job->k - k);
+            job->transpose(count, rows, (char *)codes, TILE, (const char *)job->x + k * job->n + n, job->n, 0);
+            for (int64_t i = 0; i < rows; i++)
+                pack_codes(job, count, codes + i * TILE, job->to + (n + i) * job->row + k * job->bits / 8);
+        }
+}
+
+static ox_status run(ox_call *call) {
+    const ox_tensor *x = call->in[0];
+    pack_job job = {.x = x->data,
+                    .to = call->out[0]->data,
+                    .transpose = call->loops->transpose(1),
+                    .k = x->dims[0],
+                    .n = x->dims[1],
+                    .bits = ox_dtype_bits(x->dtype)};
+    job.row = ox_count(call->out[0]->rank - 1, call->out[0]->dims + 1);
+    job.above = SIGNED & OX_BIT(x->dtype) ? 1 << (job.bits - 1) : 0;
+    ox_pool_run_pieces(call->pool, (double)ox_tensor_count(x), pack_part, &job);
+    return OX_OK;
+}
+
+static ox_status prepare(ox_call *call) {
+    (void)call;
+    return OX_OK;
+}
+
+const ox_op ox_op_pack_rows = {.domain = "",
+                               .name = "PackRows",
+                               .since = 1,
+                               .versions = 2,
+                               .min_in = 1,
+                               .max_in = 1,
+                               .min_out = 1,
+                               .max_out = 1,
+                               .dtypes = CODES,
+                               .infer = infer,
+                               .prepare = prepare,
+                               .run = run};
+#endif

@@ -1,0 +1,108 @@
+"""dequantized.py [--seed N] [--cases N]: MatMul of weights that a DequantizeLinear makes floats of in blocks, which ox
+computes with the weights in their few bits where it can, and of some where it cannot: random sizes, types, blocks, zero
+points and scales, against float64, against the nodes themselves, with the self-check, and with three threads."""
+
+import sys
+
+import arrays
+import nbits
+import numpy as np
+import oxlib
+import trials
+from onnx import TensorProto, helper, numpy_helper
+
+TYPES = {"int2": (-2, 2), "uint2": (0, 2), "int4": (-8, 4), "uint4": (0, 4), "int8": (-128, 8), "uint8": (0, 8)}
+LIMIT = 2e-5
+
+
+def tensor(name, kind, values):
+    bits = TYPES[kind][1]
+    codes = (values & ((1 << bits) - 1)).reshape(1, -1)
+    return helper.make_tensor(name, TensorProto.DataType.Value(kind.upper()), values.shape,
+                              nbits.pack(codes, bits).tobytes(), raw=True)
+
+
+def scales_of(rng, shape):
+    """And whether they are normal numbers."""
+    scales = rng.uniform(0.01, 0.1, shape) * rng.choice([-1, 1], shape)
+    way = rng.random()
+    if way < 0.06:
+        scales.reshape(-1)[int(rng.integers(scales.size))] = rng.choice([np.inf, 2.0 ** 120, 2.0 ** -130])
+    elif way < 0.12:
+        scales.reshape(-1)[int(rng.integers(scales.size))] = 0
+    return scales.astype(np.float32), bool((np.abs(scales) <= 2.0 ** 119).all() and ((scales == 0) | (np.abs(scales) >= 2.0 ** -126)).all())
+
+
+class Drawn:
+    """A model, its inputs, what it gives in float64, and whether weights stay as they are."""
+
+    def __init__(self, rng):
+        n, k, rows = nbits.sizes(rng)
+        kind, block = str(rng.choice(list(TYPES))), int(rng.choice([16, 32, 64, 128, 256, 8, 24]))
+        axis, opset = (1 if rng.random() < 0.1 else int(rng.choice([0, -2]))), 25 if "2" in kind else int(rng.choice([21, 23, 25]))
+        along, low, bits = axis % 2, *TYPES[kind]
+        shape = [k, n]
+        counts = [-(-d // block) if i == along else d for i, d in enumerate(shape)]
+        codes = rng.integers(low, low + 2 ** bits, shape)
+        middle = 0 if low else 2 ** (bits - 1)
+        way = str(rng.choice(["none", "middle", "any", "any"]))
+        zeros = {"none": None, "middle": np.full(counts, middle), "any": rng.integers(low, low + 2 ** bits, counts)}[way]
+        scales, normal = scales_of(rng, counts)
+        self.given, self.shared = rng.random() < 0.1, rng.random() < 0.15
+        self.stays = block not in (8, 24) and not along and normal and not self.given and (zeros is not None or low < 0)
+        self.a = rng.normal(size=rows[:-1] + [rows[-1], k] if rng.random() < 0.9 else [k]).astype(np.float32)
+        each = np.repeat(scales.astype(np.float64), block, along).take(range(shape[along]), along)
+        points = 0 if zeros is None else np.repeat(zeros, block, along).take(range(shape[along]), along)
+        with np.errstate(invalid="ignore", over="ignore"):
+            weights = (codes - points) * each
+            self.right = self.a.astype(np.float64) @ weights
+            self.bound = np.abs(self.a).astype(np.float64) @ np.abs(weights)
+        self.is_finite = bool((self.bound < 1e38).all())  # as floats
+        self.what = f"{kind} {shape}, blocks of {block} along {axis}, zero points: {way}, A {self.a.shape}, {'scales given, ' if self.given else ''}{'shared, ' if self.shared else ''}opset {opset}"
+        self.inputs = [("a", self.a)] + ([("s", scales)] if self.given else [])
+        fixed = [tensor("w", kind, codes)] + ([] if zeros is None else [tensor("z", kind, zeros)])
+        fixed += [] if self.given else [numpy_helper.from_array(scales, "s")]
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"] + ([] if zeros is None else ["z"]), ["b"], axis=axis, block_size=block),
+                 helper.make_node("MatMul", ["a", "b"], ["y"])]
+        outputs = ["y", "b"] if self.shared else ["y"]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in self.inputs],
+                                  [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs], fixed)
+        self.data = helper.make_model(graph, ir_version=13, opset_imports=[helper.make_opsetid("", opset)]).SerializeToString()
+
+    def run(self, **options):
+        """The result, and whether weights stayed as they are."""
+        model = oxlib.Model(self.data, oxlib.Options(**options))
+        session = oxlib.Session(model, oxlib.Options(**options))
+        try:
+            for _ in range(2):
+                for i, (_, array) in enumerate(self.inputs):
+                    session.set_input(i, arrays.to_tensor(array, "float"))
+                session.run()
+            return arrays.from_tensor(session.output(0))[1].copy(), any("blocks of weights" in text for text in session.algorithms())
+        finally:
+            session.close()
+            model.close()
+
+
+def case(rng, turn):
+    drawn = Drawn(rng)
+    first = None
+    for options in ({}, {"no_fuse": True}, {"check": True}, {"threads": 3}, {"isa": b"base"}):
+        try:
+            got, stayed = drawn.run(**options)
+        except oxlib.OxError as error:
+            return f"{drawn.what}: {options}: {error}"
+        off = nbits.away(got.astype(np.float64), drawn.right, drawn.bound, LIMIT) if drawn.is_finite else None
+        if off:
+            return f"{drawn.what}: {options}: {off}"
+        if not options:
+            first = got
+            if stayed != (drawn.stays and drawn.right.size // drawn.right.shape[-1] <= 8) and not (stayed and drawn.stays):
+                return f"{drawn.what}: weights {'stay' if stayed else 'do not stay'} as they are"
+        elif "threads" in options and not np.array_equal(got, first, equal_nan=True):
+            return f"{drawn.what}: three threads give something else"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(trials.run(case, 400))
