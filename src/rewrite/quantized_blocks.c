@@ -1,5 +1,5 @@
-/* quantized_blocks.c: products with weights that a DequantizeLinear makes floats of in blocks become MatMulNBits: the
- * weights keep their few bits, and are laid out in planning. */
+/* quantized_blocks.c: MatMul and Gemm with weights that a DequantizeLinear makes floats of in blocks become
+ * MatMulNBits: the weights keep their few bits, and are laid out in planning. */
 #include "quantized.h"
 
 #include "ops/index/pack_rows.h"
@@ -15,13 +15,14 @@ enum {
     LARGEST = 512     /* a weight is less times its scale */
 };
 
-/* Weights [K, N] with a scale, and perhaps a zero point, for each block of rows: [blocks, N]. */
+/* Weights [K, N] with a scale, and perhaps a zero point, for each block of K: [blocks, N]; or, by row, [N, K] and
+ * [N, blocks]. */
 typedef struct block_weights {
     const ox_node *node;
     const ox_tensor *weights, *scales, *zeros; /* no zero points: NULL */
-    int64_t block;
+    int64_t k, n, block;
     int bits;
-    bool is_signed;
+    bool is_signed, by_row;
 } block_weights;
 
 /* ---- What is known ------------------------------------------------------------------------------------------- */
@@ -58,33 +59,58 @@ static bool has_middle_zeros(const block_weights *w) {
 }
 
 static bool is_packed_matrix(const ox_tensor *t) {
-    return t && t->rank == 2 && ox_tensor_is_packed(t);
+    return t && t->rank == 2 && ox_tensor_is_packed(t) && ox_tensor_count(t) > 0;
 }
 
-static bool read_weights(const ox_requantizer *r, int32_t value, block_weights *w) {
+/* Scales, or zero points: one for each block. */
+static bool is_of_blocks(const ox_tensor *t, ox_dtype dtype, const block_weights *w) {
+    const int64_t blocks = (w->k - 1) / w->block + 1;
+    return is_packed_matrix(t) && t->dtype == dtype && t->dims[w->by_row] == blocks && t->dims[!w->by_row] == w->n;
+}
+
+static bool read_weights(const ox_requantizer *r, int32_t value, bool by_row, block_weights *w) {
     const ox_node *node = ox_quant_made_by(r, value, "DequantizeLinear");
     if (!node || !ox_quant_may_go(r, value))
         return false;
     const int64_t dtype = ox_emit_int(node, "output_dtype", 0), axis = ox_emit_int(node, "axis", 1);
+    const int32_t zeros = ox_quant_input(node, 2);
     *w = (block_weights){.node = node,
                          .weights = ox_quant_known(r, ox_quant_input(node, 0)),
                          .scales = ox_quant_known(r, ox_quant_input(node, 1)),
-                         .block = ox_emit_int(node, "block_size", 0)};
-    const int32_t zeros = ox_quant_input(node, 2);
-    if (zeros >= 0 && !(w->zeros = ox_quant_known(r, zeros)))
+                         .zeros = zeros < 0 ? NULL : ox_quant_known(r, zeros),
+                         .block = ox_emit_int(node, "block_size", 0),
+                         .by_row = by_row};
+    if (w->block < LEAST_BLOCK || w->block & (w->block - 1) || (axis < 0 ? axis + 2 : axis) != by_row)
         return false;
-    if (w->block < LEAST_BLOCK || w->block & (w->block - 1) || (axis != 0 && axis != -2) ||
-        (dtype && dtype != OX_FLOAT))
+    if ((dtype && dtype != OX_FLOAT) || !is_packed_matrix(w->weights) || !has_codes(w) || (zeros >= 0 && !w->zeros))
         return false;
-    if (!is_packed_matrix(w->weights) || !has_codes(w) || ox_tensor_count(w->weights) < 1)
+    w->k = w->weights->dims[by_row];
+    w->n = w->weights->dims[!by_row];
+    return is_of_blocks(w->scales, OX_FLOAT, w) && (w->zeros || w->is_signed) &&
+           (!w->zeros || is_of_blocks(w->zeros, w->weights->dtype, w)) && has_normal_scales(w);
+}
+
+/* The weights of B: a DequantizeLinear gives it, or a Transpose of what one gives. */
+static bool find_weights(const ox_requantizer *r, int32_t b, bool by_row, block_weights *w) {
+    const ox_node *transpose = ox_quant_made_by(r, b, "Transpose");
+    if (!transpose)
+        return read_weights(r, b, by_row, w);
+    const ox_attr *perm = ox_emit_attr(transpose, "perm", OX_ATTR_INTS);
+    if (perm && (perm->count != 2 || perm->u.ints[0] != 1 || perm->u.ints[1] != 0))
         return false;
-    const int64_t dims[] = {(w->weights->dims[0] - 1) / w->block + 1, w->weights->dims[1]};
-    if (!is_packed_matrix(w->scales) || w->scales->dtype != OX_FLOAT || !ox_same_dims(2, w->scales->dims, 2, dims))
+    return ox_quant_may_go(r, b) && read_weights(r, ox_quant_input(transpose, 0), !by_row, w);
+}
+
+/* A Gemm that is a product and, perhaps, a bias: a constant value for each column. */
+static bool is_product(const ox_requantizer *r, const ox_node *gemm, const block_weights *w) {
+    const int32_t bias = ox_quant_input(gemm, 2);
+    const ox_tensor *known = bias < 0 ? NULL : ox_quant_known(r, bias);
+    const ox_attr *alpha = ox_emit_attr(gemm, "alpha", OX_ATTR_FLOAT),
+                  *beta = ox_emit_attr(gemm, "beta", OX_ATTR_FLOAT);
+    if (ox_emit_int(gemm, "transA", 0) || (alpha && !(alpha->u.f >= 1 && alpha->u.f <= 1)) ||
+        (beta && !(beta->u.f >= 1 && beta->u.f <= 1)))
         return false;
-    if (w->zeros && (!is_packed_matrix(w->zeros) || w->zeros->dtype != w->weights->dtype ||
-                     !ox_same_dims(2, w->zeros->dims, 2, dims)))
-        return false;
-    return has_normal_scales(w) && (w->zeros || w->is_signed);
+    return bias < 0 || (known && known->dtype == OX_FLOAT && known->rank == 1 && known->dims[0] == w->n);
 }
 
 /* ---- What is put in ------------------------------------------------------------------------------------------ */
@@ -98,10 +124,11 @@ static ox_status keep_attrs(ox_requantizer *r, int count, const ox_attr *attrs, 
     return OX_OK;
 }
 
-static ox_status put_packed(ox_requantizer *r, int32_t n, int32_t value, int64_t block, int32_t *out) {
+static ox_status put_packed(ox_requantizer *r, int32_t n, int32_t value, int64_t block, bool by_row, int32_t *out) {
     ox_node node = {.op = &ox_op_pack_rows, .version = 1};
-    const ox_attr attrs[] = {{.name = "block", .kind = OX_ATTR_INT, .u.i = block}};
-    OX_TRY(keep_attrs(r, block ? 1 : 0, attrs, &node));
+    const ox_attr attrs[] = {{.name = "block", .kind = OX_ATTR_INT, .u.i = block},
+                             {.name = "by_row", .kind = OX_ATTR_INT, .u.i = by_row}};
+    OX_TRY(keep_attrs(r, sizeof attrs / sizeof *attrs, attrs, &node));
     return ox_quant_put(r, n, &node, 1, &value, value, out);
 }
 
@@ -113,27 +140,31 @@ static ox_status put_transposed(ox_requantizer *r, int32_t n, int32_t value, int
 
 static ox_status put_product(ox_requantizer *r, int32_t n, const block_weights *w, const ox_op *op) {
     const ox_node *node = &r->scope->nodes[n];
-    const int32_t a = node->in[0], b = node->in[1];
-    int32_t packed, scales, zeros = OX_NONE;
-    const ox_attr attrs[] = {{.name = "K", .kind = OX_ATTR_INT, .u.i = w->weights->dims[0]},
-                             {.name = "N", .kind = OX_ATTR_INT, .u.i = w->weights->dims[1]},
+    const bool is_gemm = ox_build_is_op(node, "Gemm"), has_zeros = !has_middle_zeros(w);
+    const int32_t a = node->in[0], b = node->in[1], bias = is_gemm ? ox_quant_input(node, 2) : OX_NONE;
+    int32_t packed, scales = w->node->in[1], zeros = OX_NONE;
+    const ox_attr attrs[] = {{.name = "K", .kind = OX_ATTR_INT, .u.i = w->k},
+                             {.name = "N", .kind = OX_ATTR_INT, .u.i = w->n},
+                             {.name = "a_rank", .kind = OX_ATTR_INT, .u.i = is_gemm ? 2 : 0},
                              {.name = "bits", .kind = OX_ATTR_INT, .u.i = w->bits},
                              {.name = "block_size", .kind = OX_ATTR_INT, .u.i = w->block}};
-    OX_TRY(put_packed(r, n, w->node->in[0], w->block, &packed));
-    OX_TRY(put_transposed(r, n, w->node->in[1], &scales));
-    const bool has_zeros = !has_middle_zeros(w);
+    OX_TRY(put_packed(r, n, w->node->in[0], w->block, w->by_row, &packed));
+    if (!w->by_row)
+        OX_TRY(put_transposed(r, n, w->node->in[1], &scales));
     if (has_zeros)
-        OX_TRY(put_packed(r, n, w->node->in[2], 0, &zeros));
-    const ox_index in[] = {(ox_index)a, (ox_index)packed, (ox_index)scales, (ox_index)zeros};
-    OX_TRY(ox_quant_replace(r, n, b, &r->scope->nodes[n], op, has_zeros ? 4 : 3, in));
+        OX_TRY(put_packed(r, n, w->node->in[2], 0, w->by_row, &zeros));
+    const ox_index in[] = {(ox_index)a, (ox_index)packed, (ox_index)scales, (ox_index)zeros, OX_NONE, (ox_index)bias};
+    OX_TRY(ox_quant_replace(r, n, b, &r->scope->nodes[n], op, bias >= 0 ? 6 : has_zeros ? 4 : 3, in));
     r->scope->nodes[n].version = 1;
     return keep_attrs(r, sizeof attrs / sizeof *attrs, attrs, &r->scope->nodes[n]);
 }
 
 ox_status ox_quant_blocks(ox_requantizer *r, int32_t n) {
+    const ox_node *node = &r->scope->nodes[n];
     const ox_op *op = ox_op_find("com.microsoft", "MatMulNBits", 1, NULL);
+    const bool is_gemm = ox_build_is_op(node, "Gemm"), by_row = is_gemm && ox_emit_int(node, "transB", 0);
     block_weights w;
-    if (!op || !read_weights(r, ox_quant_input(&r->scope->nodes[n], 1), &w))
+    if (!op || !find_weights(r, ox_quant_input(node, 1), by_row, &w) || (is_gemm && !is_product(r, node, &w)))
         return OX_OK;
     return put_product(r, n, &w, op);
 }

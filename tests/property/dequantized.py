@@ -1,6 +1,7 @@
-"""dequantized.py [--seed N] [--cases N]: MatMul of weights that a DequantizeLinear makes floats of in blocks, which ox
-computes with the weights in their few bits where it can, and of some where it cannot: random sizes, types, blocks, zero
-points and scales, against float64, against the nodes themselves, with the self-check, and with three threads."""
+"""dequantized.py [--seed N] [--cases N]: MatMul and Gemm of weights that a DequantizeLinear makes floats of in blocks,
+which ox computes with the weights in their few bits where it can, and of some where it cannot: random sizes, types,
+blocks, zero points and scales, as they are, behind a Transpose and with transB, against float64, against the nodes
+themselves, with the self-check, and with three threads."""
 
 import sys
 
@@ -39,9 +40,11 @@ class Drawn:
     def __init__(self, rng):
         n, k, rows = nbits.sizes(rng)
         kind, block = str(rng.choice(list(TYPES))), int(rng.choice([16, 32, 64, 128, 256, 8, 24]))
-        axis, opset = (1 if rng.random() < 0.1 else int(rng.choice([0, -2]))), 25 if "2" in kind else int(rng.choice([21, 23, 25]))
-        along, low, bits = axis % 2, *TYPES[kind]
-        shape = [k, n]
+        form, opset = str(rng.choice(["MatMul", "MatMul", "Transpose", "Gemm"])), 25 if "2" in kind else int(rng.choice([21, 23, 25]))
+        turned = form == "Transpose" or (form == "Gemm" and rng.random() < 0.6)  # weights are [n, k]
+        other = rng.random() < 0.1  # blocks along the other axis
+        along, low, bits = int(turned != other), *TYPES[kind]
+        axis, shape = along - int(rng.choice([0, 2])), [n, k] if turned else [k, n]
         counts = [-(-d // block) if i == along else d for i, d in enumerate(shape)]
         codes = rng.integers(low, low + 2 ** bits, shape)
         middle = 0 if low else 2 ** (bits - 1)
@@ -49,21 +52,30 @@ class Drawn:
         zeros = {"none": None, "middle": np.full(counts, middle), "any": rng.integers(low, low + 2 ** bits, counts)}[way]
         scales, normal = scales_of(rng, counts)
         self.given, self.shared = rng.random() < 0.1, rng.random() < 0.15
-        self.stays = block not in (8, 24) and not along and normal and not self.given and (zeros is not None or low < 0)
-        self.a = rng.normal(size=rows[:-1] + [rows[-1], k] if rng.random() < 0.9 else [k]).astype(np.float32)
+        alpha = 0.5 if form == "Gemm" and rng.random() < 0.1 else 1
+        self.stays = block not in (8, 24) and not other and alpha == 1 and normal and not self.given and (zeros is not None or low < 0)
+        rows = [rows[-1]] if form == "Gemm" else rows if rng.random() < 0.9 else []
+        self.a = rng.normal(size=[*rows, k]).astype(np.float32)
+        bias = rng.normal(size=n).astype(np.float32) if form == "Gemm" and rng.random() < 0.5 else None
         each = np.repeat(scales.astype(np.float64), block, along).take(range(shape[along]), along)
         points = 0 if zeros is None else np.repeat(zeros, block, along).take(range(shape[along]), along)
         with np.errstate(invalid="ignore", over="ignore"):
-            weights = (codes - points) * each
-            self.right = self.a.astype(np.float64) @ weights
-            self.bound = np.abs(self.a).astype(np.float64) @ np.abs(weights)
+            weights = (codes - points) * each * alpha
+            weights = weights.T if turned else weights
+            self.right = self.a.astype(np.float64) @ weights + (0 if bias is None else bias)
+            self.bound = np.abs(self.a).astype(np.float64) @ np.abs(weights) + (0 if bias is None else np.abs(bias))
         self.is_finite = bool((self.bound < 1e38).all())  # as floats
-        self.what = f"{kind} {shape}, blocks of {block} along {axis}, zero points: {way}, A {self.a.shape}, {'scales given, ' if self.given else ''}{'shared, ' if self.shared else ''}opset {opset}"
+        self.what = f"{form} {kind} {shape}, blocks of {block} along {axis}, zero points: {way}, A {self.a.shape}, {'scales given, ' if self.given else ''}{'shared, ' if self.shared else ''}opset {opset}"
         self.inputs = [("a", self.a)] + ([("s", scales)] if self.given else [])
         fixed = [tensor("w", kind, codes)] + ([] if zeros is None else [tensor("z", kind, zeros)])
         fixed += [] if self.given else [numpy_helper.from_array(scales, "s")]
-        nodes = [helper.make_node("DequantizeLinear", ["w", "s"] + ([] if zeros is None else ["z"]), ["b"], axis=axis, block_size=block),
-                 helper.make_node("MatMul", ["a", "b"], ["y"])]
+        fixed += [] if bias is None else [numpy_helper.from_array(bias, "c")]
+        nodes = [helper.make_node("DequantizeLinear", ["w", "s"] + ([] if zeros is None else ["z"]), ["b"], axis=axis, block_size=block)]
+        if form == "Transpose":
+            nodes.append(helper.make_node("Transpose", ["b"], ["t"], **({} if rng.random() < 0.5 else {"perm": [1, 0]})))
+        gemm = {"transB": int(turned), "alpha": float(alpha)} if form == "Gemm" else {}
+        nodes.append(helper.make_node("Gemm" if gemm else "MatMul", ["a", "t" if form == "Transpose" else "b"] + ([] if bias is None else ["c"]),
+                                      ["y"], **gemm))
         outputs = ["y", "b"] if self.shared else ["y"]
         graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape) for name, array in self.inputs],
                                   [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs], fixed)

@@ -23,17 +23,18 @@ static ox_status infer(ox_call *call) {
     if (x->rank != 2 || !x->dims[0] || !x->dims[1])
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a matrix with elements", OX_INPUT(call, 0));
     const int bits = ox_dtype_bits(x->dtype);
-    const int64_t k = x->dims[0], blocks = block ? (k - 1) / block + 1 : 1;
-    const int64_t dims[] = {x->dims[1], blocks, ox_bits_bytes(block ? block : k, bits)};
+    const int by_row = ox_call_int(call, "by_row", 0) != 0;
+    const int64_t k = x->dims[by_row], blocks = block ? (k - 1) / block + 1 : 1;
+    const int64_t dims[] = {x->dims[!by_row], blocks, ox_bits_bytes(block ? block : k, bits)};
     return ox_call_output(call, 0, OX_UINT8, block ? 3 : 2, block ? dims : (int64_t[]){dims[0], dims[2]});
 }
 
 typedef struct pack_job {
     const uint8_t *x;
     uint8_t *to;
-    ox_transpose_fn *transpose;
-    int64_t k, n, row; /* bytes of a packed row */
-    int bits, above;   /* what is added to codes, modulo 2^bits */
+    ox_transpose_fn *transpose; /* NULL: rows lie in x */
+    int64_t k, n, row;          /* bytes of a packed row */
+    int bits, above;            /* what is added to codes, modulo 2^bits */
 } pack_job;
 
 /* Codes of some rows, which begin with a whole byte, at their place. */
@@ -51,6 +52,8 @@ static void pack_part(void *context, int part, int parts) {
     int64_t first, end;
     ox_pool_range(job->n, part, parts, &first, &end);
     memset(job->to + first * job->row, 0, (size_t)((end - first) * job->row));
+    for (; !job->transpose && first < end; first++)
+        pack_codes(job, job->k, job->x + first * job->k, job->to + first * job->row);
     for (int64_t n = first; n < end; n += TILE)
         for (int64_t k = 0; k < job->k; k += TILE) {
             const int64_t rows = ox_least(TILE, end - n), count = ox_least(TILE, job->k - k);
@@ -62,11 +65,12 @@ static void pack_part(void *context, int part, int parts) {
 
 static ox_status run(ox_call *call) {
     const ox_tensor *x = call->in[0];
+    const int by_row = ox_call_int(call, "by_row", 0) != 0;
     pack_job job = {.x = x->data,
                     .to = call->out[0]->data,
-                    .transpose = call->loops->transpose(1),
-                    .k = x->dims[0],
-                    .n = x->dims[1],
+                    .transpose = by_row ? NULL : call->loops->transpose(1),
+                    .k = x->dims[by_row],
+                    .n = x->dims[!by_row],
                     .bits = ox_dtype_bits(x->dtype)};
     job.row = ox_count(call->out[0]->rank - 1, call->out[0]->dims + 1);
     job.above = SIGNED & OX_BIT(x->dtype) ? 1 << (job.bits - 1) : 0;

@@ -5,9 +5,10 @@
 
 #include "ops/op.h"
 
-/* PackRows(x): integers of 2, 4 or 8 bits, [k, n], become n rows of k that lie packed in bytes, the lowest bits first,
- * as MatMulNBits reads weights and zero points: [n, blocks, bytes of a block] with the attribute `block`, a power of
- * two, the last block filled up; [n, bytes] without. Signed ones are stored above the smallest. */
+/* PackRows(x): integers of 2, 4 or 8 bits, [k, n], or [n, k] if the attribute `by_row` is 1, become n rows of k that
+ * lie packed in bytes, the lowest bits first, as MatMulNBits reads weights and zero points: [n, blocks, bytes of a
+ * block] with the attribute `block`, a power of two, the last block filled up; [n, bytes] where that is 0. Signed ones
+ * are stored above the smallest. */
 extern const ox_op ox_op_pack_rows;
 
 #endif

@@ -101,7 +101,9 @@ ox_status ox_block_shape_of(ox_call *call, ox_block_shape *s) {
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_SCALES, OX_BIT(call->in[0]->dtype)));
     OX_TRY(has_codes ? check_codes(call, s) : check_nbits(call, s));
     const ox_tensor *a = call->in[0];
-    const int64_t depth = s->is_transposed ? s->n : s->k;
+    const int64_t depth = s->is_transposed ? s->n : s->k, rank = ox_call_int(call, "a_rank", 0);
+    if (rank && a->rank != rank) /* of a Gemm that became MatMulNBits */
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have rank %d", OX_INPUT(call, 0), (int)rank);
     if (a->rank == 0 || a->dims[a->rank - 1] != depth)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have %lld elements in its rows (attribute %s)",
                             OX_INPUT(call, 0), (long long)depth, s->is_transposed ? "N" : "K");
