@@ -8,8 +8,7 @@ coverage: venv
 	@for shared in venv venv.note node models; do ln -sfn ../$$shared $(BUILD)/coverage/$$shared; done
 	@find $(BUILD)/coverage -name '*.gcda' -exec rm -f {} +
 	+@OX_SLOW=1 $(MAKE) --no-print-directory check BUILD='$(BUILD)/coverage' CC='$(CC) --coverage' CXX='$(CXX) --coverage' OPT='-O0 -g' \
-	  CHECKED='$(BUILD)/coverage' \
-	  VARIANTS= CHECK_PARTS='$(COVERAGE_PARTS)' CHECK_BESIDE=
+	  ASSERTIONS=1 VARIANTS= CHECK_PARTS='$(COVERAGE_PARTS)' CHECK_BESIDE=
 	@rm -f null.gcno a--.gcno # of questions to the compiler
 	@$(PYTHON) tests/coverage/report.py --build $(BUILD)/coverage --lines 90 --branches 80
 
