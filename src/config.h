@@ -266,7 +266,8 @@
 #endif
 
 /* Results of nodes that depend only on constants and shapes are computed once, when a plan is made, if they have at
- * most this size; larger ones, too, if a session's bytes are not limited, until a plan has this many bytes of them. */
+ * most this size; larger ones, too, if a session's bytes are not limited, until a plan has this many bytes of them, or
+ * as many as the model. */
 #ifndef OX_FOLD_BYTES
 #define OX_FOLD_BYTES ((size_t)1 << (OX_SMALL ? 12 : 20))
 #endif

@@ -45,7 +45,9 @@ static bool may_take(const ox_frame *frame, size_t bytes) {
 #if OX_WITH_TEMPORARIES
     used += frame->planning.temporary_bytes;
 #endif
-    return used < OX_CONSTANT_BYTES && bytes <= OX_CONSTANT_BYTES - used;
+    const size_t weights = (size_t)frame->model->info.weight_bytes;
+    const size_t most = weights > OX_CONSTANT_BYTES ? weights : OX_CONSTANT_BYTES;
+    return used < most && bytes <= most - used;
 }
 
 /* ---- Results that only nodes read which are folded too ------------------------------------------------------- */

@@ -37,13 +37,32 @@ typedef struct pack_job {
     int bits, above;            /* what is added to codes, modulo 2^bits */
 } pack_job;
 
-/* Codes of some rows, which begin with a whole byte, at their place. */
-static void pack_codes(const pack_job *job, int64_t count, const uint8_t *codes, uint8_t *to) {
-    const int mask = (1 << job->bits) - 1;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t bit = i * job->bits;
-        to[bit >> 3] = (uint8_t)(to[bit >> 3] | ((codes[i] + job->above) & mask) << (int)(bit & 7));
+/* Codes in whole bytes, and those of the last byte. */
+static inline __attribute__((always_inline)) void pack_some(const int bits, int above, int64_t count,
+                                                            const uint8_t *codes, uint8_t *to) {
+    const int each = 8 / bits, mask = (1 << bits) - 1;
+    const int64_t whole = count / each;
+    for (int64_t i = 0; i < whole; i++) {
+        int byte = 0;
+        for (int l = 0; l < each; l++)
+            byte |= ((codes[i * each + l] + above) & mask) << (l * bits);
+        to[i] = (uint8_t)byte;
     }
+    int last = 0;
+    for (int64_t i = whole * each; i < count; i++)
+        last |= ((codes[i] + above) & mask) << ((i - whole * each) * bits);
+    if (whole * each < count)
+        to[whole] = (uint8_t)last;
+}
+
+/* Codes of a row at their place, which begins with a whole byte. */
+static void pack_codes(const pack_job *job, int64_t count, const uint8_t *codes, uint8_t *to) {
+    if (job->bits == 2)
+        pack_some(2, job->above, count, codes, to);
+    else if (job->bits == 4)
+        pack_some(4, job->above, count, codes, to);
+    else
+        pack_some(8, job->above, count, codes, to);
 }
 
 static void pack_part(void *context, int part, int parts) {
