@@ -260,13 +260,31 @@ static unsigned char tiny(ox_dtype dtype, unsigned bits, unsigned value) {
     return (unsigned char)(negative ? value | (~0u << bits) : value);
 }
 
+#if !OX_SMALL
+/* Pairs of elements of 4 bits, of which there may be very many; `sign` is that bit, 0 where there is none. */
+static void take_pairs(size_t pairs, const unsigned char *from, unsigned sign, unsigned char *to) {
+    for (size_t i = 0; i < pairs; i++) {
+        const unsigned low = from[i] & 15, high = from[i] >> 4;
+        to[2 * i] = (unsigned char)((low ^ sign) - sign);
+        to[2 * i + 1] = (unsigned char)((high ^ sign) - sign);
+    }
+}
+#endif
+
 /* All packed types are one stream of bits, lowest first. */
 static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     unsigned bits = (unsigned)ox_dtype_bits(tensor->dtype);
     const unsigned char *from = f->data;
     OX_TRY(make_room(source, tensor, count));
     unsigned char *to = tensor->data;
-    for (size_t i = 0; i < count; i++) {
+    size_t done = 0;
+#if !OX_SMALL
+    if (bits == 4) {
+        done = count & ~(size_t)1;
+        take_pairs(done / 2, from, tensor->dtype == OX_INT4 ? 8 : 0, to);
+    }
+#endif
+    for (size_t i = done; i < count; i++) {
         size_t byte = i / 8 * bits + i % 8 * bits / 8;
         unsigned shift = (unsigned)(i % 8) * bits % 8;
         unsigned value = (unsigned)from[byte] >> shift;
