@@ -89,7 +89,7 @@ static ox_status look_at(ox_requantizer *r, int32_t n) {
     if (ox_build_is_op(&r->scope->nodes[n], "QuantizeLinear"))
         return rewrite(r, n);
 #if OX_WITH_OWN_OPERATORS
-    if (r->own && (ox_build_is_op(&r->scope->nodes[n], "MatMul") || ox_build_is_op(&r->scope->nodes[n], "Gemm")))
+    if (r->own)
         return ox_quant_blocks(r, n);
 #endif
     return OX_OK;

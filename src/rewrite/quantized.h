@@ -107,7 +107,7 @@ ox_status ox_quant_list_added(ox_requantizer *r);
 
 /* ---- quantized_blocks.c -------------------------------------------------------------------------------------- */
 
-/* Node n is a MatMul or a Gemm: with constant weights in blocks it becomes MatMulNBits. */
+/* Node n, if it reads constant weights in blocks: MatMul and Gemm become MatMulNBits, Gather reads the integers. */
 ox_status ox_quant_blocks(ox_requantizer *r, int32_t n);
 
 /* ---- quantized_products.c, quantized_elements.c, quantized_moves.c, quantized_tables.c ----------------------- */

@@ -1,5 +1,6 @@
-/* quantized_blocks.c: MatMul and Gemm with weights that a DequantizeLinear makes floats of in blocks become
- * MatMulNBits: the weights keep their few bits, and are laid out in planning. */
+/* quantized_blocks.c: weights that a DequantizeLinear makes floats of in blocks are no floats where MatMul and Gemm
+ * read them, which become MatMulNBits, with weights that are laid out in planning; nor where Gather does, which then
+ * comes in front of the DequantizeLinear. */
 #include "quantized.h"
 
 #include "ops/index/pack_rows.h"
@@ -159,7 +160,7 @@ static ox_status put_product(ox_requantizer *r, int32_t n, const block_weights *
     return keep_attrs(r, sizeof attrs / sizeof *attrs, attrs, &r->scope->nodes[n]);
 }
 
-ox_status ox_quant_blocks(ox_requantizer *r, int32_t n) {
+static ox_status rewrite_product(ox_requantizer *r, int32_t n) {
     const ox_node *node = &r->scope->nodes[n];
     const ox_op *op = ox_op_find("com.microsoft", "MatMulNBits", 1, NULL);
     const bool is_gemm = ox_build_is_op(node, "Gemm"), by_row = is_gemm && ox_emit_int(node, "transB", 0);
@@ -167,5 +168,59 @@ ox_status ox_quant_blocks(ox_requantizer *r, int32_t n) {
     if (!op || !find_weights(r, ox_quant_input(node, 1), by_row, &w) || (is_gemm && !is_product(r, node, &w)))
         return OX_OK;
     return put_product(r, n, &w, op);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------------------- */
+
+static ox_status put_gather(ox_requantizer *r, int32_t n, int32_t value, int32_t *out) {
+    ox_node node = {.version = r->scope->nodes[n].version};
+    const int32_t in[] = {value, r->scope->nodes[n].in[1]};
+    node.op = ox_op_find("", "Gather", node.version, NULL);
+    return ox_quant_put(r, n, &node, 2, in, value, out);
+}
+
+/* The attributes of a DequantizeLinear whose blocks lie along the last axis. */
+static ox_status keep_last_axis(ox_requantizer *r, const ox_node *from, ox_node *to) {
+    ox_attr attrs[4] = {{.name = "axis", .kind = OX_ATTR_INT, .u.i = -1}};
+    int count = 1;
+    for (int i = 0; i < (int)from->nattrs && count < 4; i++)
+        if (ox_text_order(from->attrs[i].name, "axis"))
+            attrs[count++] = from->attrs[i];
+    return keep_attrs(r, count, attrs, to);
+}
+
+static bool has_known_rows(const ox_requantizer *r, const ox_node *dequantize) {
+    const int64_t axis = ox_emit_int(dequantize, "axis", 1);
+    for (int i = 0; i < dequantize->nin; i++)
+        if (dequantize->in[i] >= 0 && !is_packed_matrix(ox_quant_known(r, dequantize->in[i])))
+            return false;
+    return ox_emit_int(dequantize, "block_size", 0) && (axis == 1 || axis == -1);
+}
+
+/* Rows of a matrix whose blocks lie along them: of its weights, scales and zero points. */
+static ox_status rewrite_gather(ox_requantizer *r, int32_t n) {
+    const ox_node *node = &r->scope->nodes[n];
+    const ox_node *from = ox_quant_made_by(r, ox_quant_input(node, 0), "DequantizeLinear");
+    ox_index in[] = {OX_NONE, OX_NONE, OX_NONE};
+    if (!from || from->nin > 3 || ox_emit_int(node, "axis", 0) || ox_quant_input(node, 1) < 0 ||
+        !has_known_rows(r, from) || !ox_quant_may_go(r, node->in[0]))
+        return OX_OK;
+    const ox_node dequantize = *from;
+    for (int i = 0; i < dequantize.nin; i++) {
+        int32_t rows = OX_NONE;
+        if (dequantize.in[i] >= 0)
+            OX_TRY(put_gather(r, n, dequantize.in[i], &rows));
+        in[i] = (ox_index)rows;
+    }
+    OX_TRY(ox_quant_replace(r, n, node->in[0], node, dequantize.op, dequantize.nin, in));
+    r->scope->nodes[n].version = dequantize.version;
+    return keep_last_axis(r, &dequantize, &r->scope->nodes[n]);
+}
+
+ox_status ox_quant_blocks(ox_requantizer *r, int32_t n) {
+    const ox_node *node = &r->scope->nodes[n];
+    if (ox_build_is_op(node, "Gather"))
+        return rewrite_gather(r, n);
+    return ox_build_is_op(node, "MatMul") || ox_build_is_op(node, "Gemm") ? rewrite_product(r, n) : OX_OK;
 }
 #endif

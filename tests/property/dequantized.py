@@ -1,7 +1,8 @@
 """dequantized.py [--seed N] [--cases N]: MatMul and Gemm of weights that a DequantizeLinear makes floats of in blocks,
 which ox computes with the weights in their few bits where it can, and of some where it cannot: random sizes, types,
 blocks, zero points and scales, as they are, behind a Transpose and with transB, against float64, against the nodes
-themselves, with the self-check, and with three threads."""
+themselves, with the self-check, and with three threads. And Gather of such weights, whose rows alone become floats, bit
+for bit."""
 
 import sys
 
@@ -96,7 +97,49 @@ class Drawn:
             model.close()
 
 
+def gathered(rng):
+    """What is wrong with rows of weights in blocks, of any type and along either axis."""
+    kind, block, dims = str(rng.choice(list(TYPES))), int(rng.choice([1, 3, 16, 32])), [int(d) for d in rng.integers(1, [30, 70])]
+    axis = int(rng.choice([1, -1, 1, 0]))
+    counts = [-(-d // block) if i == axis % 2 else d for i, d in enumerate(dims)]
+    floats, (low, bits) = str(rng.choice(["float", "float16"])), TYPES[kind]
+    fixed = [tensor(name, kind, rng.integers(low, low + 2 ** bits, shape)) for name, shape in (("w", dims), ("z", counts))]
+    fixed = fixed[:int(rng.integers(1, 3))] + [numpy_helper.from_array(rng.uniform(0.01, 0.1, counts).astype(nbits.WORDS[floats]), "s")]
+    indices = rng.integers(-dims[0], dims[0], [int(d) for d in rng.integers(0, 4, int(rng.integers(0, 4)))])
+    outside = bool(rng.random() < 0.1 and indices.size)
+    if outside:
+        indices.reshape(-1)[-1] = dims[0]
+    nodes = [helper.make_node("DequantizeLinear", ["w", "s", "z"][:len(fixed)], ["b"], axis=axis, block_size=block),
+             helper.make_node("Gather", ["b", "i"], ["y"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("i", TensorProto.INT64, indices.shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.DataType.Value(floats.upper()), None)], fixed)
+    data = helper.make_model(graph, ir_version=13, opset_imports=[helper.make_opsetid("", 25)]).SerializeToString()
+    results = [rows_of(data, indices, options) for options in ({}, {"no_fuse": True}, {"check": True})]
+    what = f"Gather {kind} {dims}, blocks of {block} along {axis}, {floats}, indices {indices.shape}"
+    if outside != (results[0] is None):
+        return f"{what}: an index that is out of range {'gives something' if outside else 'is found where there is none'}"
+    same = all(result is None if outside else np.array_equal(result, results[1]) for result in results)
+    return None if same else f"{what}: not what the nodes give"
+
+
+def rows_of(data, indices, options):
+    """None if an index is out of range."""
+    model = oxlib.Model(data, oxlib.Options(**options))
+    session = oxlib.Session(model, oxlib.Options(**options))
+    try:
+        session.set_input(0, arrays.to_tensor(np.asarray(indices), "int64"))
+        session.run()
+        return arrays.from_tensor(session.output(0))[1].copy()
+    except oxlib.OxError as error:
+        return None if "out of range" in str(error) else str(error)
+    finally:
+        session.close()
+        model.close()
+
+
 def case(rng, turn):
+    if turn % 4 == 3:
+        return gathered(rng)
     drawn = Drawn(rng)
     first = None
     for options in ({}, {"no_fuse": True}, {"check": True}, {"threads": 3}, {"isa": b"base"}):
