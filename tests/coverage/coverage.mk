@@ -1,7 +1,6 @@
 # coverage.mk: make coverage says which lines and branches of src/ the tests run, by file, and fails below the bars of
 # docs/testing.md. One build of the loops is enough, without optimisation, so that branches are those of the source.
-COVERAGE_PARTS := unit conformance property products epilogues expand-forms views casts errors cli plugin hostile \
-  extremes
+COVERAGE_PARTS = plugin $(filter-out changing scopes graphs trained saved allocations,$(CHECK_BESIDE))
 
 coverage: venv
 	@mkdir -p $(BUILD)/coverage $(BUILD)/node $(BUILD)/models
