@@ -347,8 +347,37 @@ static void name_node(const ox_frame *frame, int n, char *text, size_t size) {
         ox_format(text, size, "node %d", n);
 }
 
-ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
+#if OX_KEEP_WRITTEN
+/* Whether node i of the model is the one that node n stands for: by its name, or else by what it gives. */
+static bool stands_for(const ox_frame *frame, int n, const ox_graph *model, int i) {
+    const ox_node *node = &frame->graph->nodes[n], *other = &model->nodes[i];
+    const char *name = ox_graph_node_name(frame->graph, n);
+    if (*name)
+        return !ox_text_order(name, ox_graph_node_name(model, i));
+    return node->nout && other->nout && node->out[0] == other->out[0];
+}
+#endif
+
+/* The node as the model has it: integer operators took the place of some. */
+static const ox_node *node_of_model(const ox_frame *frame, int n) {
     const ox_node *node = &frame->graph->nodes[n];
+#if OX_KEEP_WRITTEN
+    const ox_written *written = ox_graph_written(frame->graph);
+    const ox_node *found = node;
+    for (int i = 0; written && i < written->graph.nnodes; i++)
+        if (stands_for(frame, n, &written->graph, i)) {
+            found = &written->graph.nodes[i];
+            if (found->op == node->op)
+                break;
+        }
+    return found;
+#else
+    return node;
+#endif
+}
+
+ox_status ox_frame_explain(const ox_frame *frame, int n, ox_status status) {
+    const ox_node *node = node_of_model(frame, n);
     if (ox_pool_cancelled(frame->pool)) /* what a node says that was cut short is no reason */
         status = ox_fail(frame->error, OX_ERROR_CANCELLED, "cancelled");
     const char *path = frame->outer ? "" : frame->model->path, *separator = frame->outer ? "" : ": ";

@@ -54,8 +54,19 @@ def between_quantizations():
                     "spatial axis 0: pads of 3 and 2 leave nothing of 4 elements", weights, pads=[3, 0, 2, 0])
 
 
+def by_blocks(title, op, a, said):
+    """A mistake of a product with weights [32, 2] in blocks, which becomes MatMulNBits: the text names the model's node."""
+    nodes = [node("DequantizeLinear w,s b", axis=0, block_size=16), node(f"{op} a,b y")]
+    kept = [numpy_helper.from_array(np.ones((32, 2), np.int8), "w"), numpy_helper.from_array(np.ones((2, 2), np.float32), "s")]
+    nodes[0].name = ""
+    return Mistake(title, model(nodes, "a float ?", "y float ?", kept, opset=21, ir=10), SHAPE, said, [a], place=f"node 'n' ({op}-13)")
+
+
 def all_mistakes():
     x = floats(2, 3)
+    yield by_blocks("rows that do not fit weights in blocks", "MatMul", floats(2, 31),
+                    "input 0 'a' (float [2,31]) must have 32 elements in its rows (attribute K)")
+    yield by_blocks("no matrix for weights in blocks", "Gemm", floats(2, 2, 32), "input 0 'a' (float [2,2,32]) must have rank 2")
     yield at("a bias of another length", "BiasGelu x,b y", {"x": x, "b": floats(2)}, SHAPE,
              "input 1 'b' (float [2]) must have shape [3]")
     yield at("a bias for a number", "FastGelu x,b y", {"x": ONE, "b": floats(2)}, SHAPE,
