@@ -116,9 +116,11 @@ $(BUILD)/foreign/%.o: $(SOURCES)/%.c
 # A file that is fetched before it runs is small: what computes nothing is built for size, and most of what calls loops.
 ifeq ($(SYSTEM),wasm)
 $(filter $(patsubst %,$(BUILD)/obj/%/%,proto src/loader src/rewrite src/frame src/plan src/runtime src/host tools),$(LIB_OBJ) $(TOOL_OBJ)): CFLAGS += -Oz
-$(filter-out $(BUILD)/obj/src/ops/window/%,$(filter $(BUILD)/obj/src/ops/%,$(LIB_OBJ))): CFLAGS += -Os
-# clang writes loops over rows several times for speed that few see: 0.26 MB of 2.49.
-$(BUILD)/obj/src/loops/reduce_loops.o $(BUILD)/obj/src/loops/statistics_loops.o: CFLAGS += -Os
+$(filter-out $(BUILD)/obj/src/ops/window/%,$(filter $(BUILD)/obj/src/ops/% $(BUILD)/obj/src/pass/%,$(LIB_OBJ))): CFLAGS += -Os
+$(BUILD)/obj/src/digits.o $(BUILD)/obj/src/status.o: CFLAGS += -Oz
+# clang writes loops over rows, running sums and quotients of integers several times for speed that few see: 0.3 MB of 2.5.
+$(patsubst %,$(BUILD)/obj/src/loops/%_loops.o,reduce statistics cumulate): CFLAGS += -Os
+$(BUILD)/obj/src/loops/lanes/lanes_divide.o: CFLAGS += -Oz
 endif
 
 # The unit tests, with a stand-in for libcheck. Left out are those that need what the system has not got: links,
