@@ -69,6 +69,13 @@ static bool is_of_blocks(const ox_tensor *t, ox_dtype dtype, const block_weights
     return is_packed_matrix(t) && t->dtype == dtype && t->dims[w->by_row] == blocks && t->dims[!w->by_row] == w->n;
 }
 
+/* Of rows that are one block, the least size that MatMulNBits knows: they are filled up to it. */
+static int64_t block_for(int64_t block, int64_t rows) {
+    while (block > LEAST_BLOCK && block / 2 >= rows)
+        block /= 2;
+    return block;
+}
+
 static bool read_weights(const ox_requantizer *r, int32_t value, bool by_row, block_weights *w) {
     const ox_node *node = ox_quant_made_by(r, value, "DequantizeLinear");
     if (!node || !ox_quant_may_go(r, value))
@@ -87,8 +94,10 @@ static bool read_weights(const ox_requantizer *r, int32_t value, bool by_row, bl
         return false;
     w->k = w->weights->dims[by_row];
     w->n = w->weights->dims[!by_row];
-    return is_of_blocks(w->scales, OX_FLOAT, w) && (w->zeros || w->is_signed) &&
-           (!w->zeros || is_of_blocks(w->zeros, w->weights->dtype, w)) && has_normal_scales(w);
+    const bool fits = is_of_blocks(w->scales, OX_FLOAT, w) && (w->zeros || w->is_signed) &&
+                      (!w->zeros || is_of_blocks(w->zeros, w->weights->dtype, w)) && has_normal_scales(w);
+    w->block = block_for(w->block, w->k);
+    return fits;
 }
 
 /* The weights of B: a DequantizeLinear gives it, or a Transpose of what one gives. */

@@ -40,7 +40,7 @@ class Drawn:
 
     def __init__(self, rng):
         n, k, rows = nbits.sizes(rng)
-        kind, block = str(rng.choice(list(TYPES))), int(rng.choice([16, 32, 64, 128, 256, 8, 24]))
+        kind, block = str(rng.choice(list(TYPES))), int(rng.choice([16, 32, 64, 128, 256, 2 ** 50, 8, 24]))
         form, opset = str(rng.choice(["MatMul", "MatMul", "Transpose", "Gemm"])), 25 if "2" in kind else int(rng.choice([21, 23, 25]))
         turned = form == "Transpose" or (form == "Gemm" and rng.random() < 0.6)  # weights are [n, k]
         other = rng.random() < 0.1  # blocks along the other axis
@@ -58,8 +58,8 @@ class Drawn:
         rows = [rows[-1]] if form == "Gemm" else rows if rng.random() < 0.9 else []
         self.a = rng.normal(size=[*rows, k]).astype(np.float32)
         bias = rng.normal(size=n).astype(np.float32) if form == "Gemm" and rng.random() < 0.5 else None
-        each = np.repeat(scales.astype(np.float64), block, along).take(range(shape[along]), along)
-        points = 0 if zeros is None else np.repeat(zeros, block, along).take(range(shape[along]), along)
+        each = np.repeat(scales.astype(np.float64), min(block, shape[along]), along).take(range(shape[along]), along)
+        points = 0 if zeros is None else np.repeat(zeros, min(block, shape[along]), along).take(range(shape[along]), along)
         with np.errstate(invalid="ignore", over="ignore"):
             weights = (codes - points) * each * alpha
             weights = weights.T if turned else weights
