@@ -4,6 +4,7 @@
 #include "quantized.h"
 
 #include "ops/index/pack_rows.h"
+#include "ops/product/matmul_blocks.h"
 
 #include <float.h>
 #include <math.h>
@@ -157,7 +158,8 @@ static ox_status put_product(ox_requantizer *r, int32_t n, const block_weights *
                              {.name = "N", .kind = OX_ATTR_INT, .u.i = w->n},
                              {.name = "a_rank", .kind = OX_ATTR_INT, .u.i = is_gemm ? 2 : 0},
                              {.name = "bits", .kind = OX_ATTR_INT, .u.i = w->bits},
-                             {.name = "block_size", .kind = OX_ATTR_INT, .u.i = w->block}};
+                             {.name = "block_size", .kind = OX_ATTR_INT, .u.i = w->block},
+                             {.name = OX_ATTR_DEQUANTIZED, .kind = OX_ATTR_INT, .u.i = 1}};
     OX_TRY(put_packed(r, n, w->node->in[0], w->block, w->by_row, &packed));
     if (!w->by_row)
         OX_TRY(put_transposed(r, n, w->node->in[1], &scales));

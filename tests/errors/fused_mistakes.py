@@ -5,7 +5,8 @@ from build import model, node
 from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 from onnx import numpy_helper
 
-KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "int16": "int16", "float64": "double"}
+KINDS = {"float32": "float", "uint8": "uint8", "int8": "int8", "int32": "int32", "int64": "int64", "int16": "int16", "float64": "double",
+         "float16": "float16"}
 BYTES, ONE = np.zeros((2, 3), np.uint8), np.array(0.5, np.float32)
 
 
@@ -62,10 +63,30 @@ def by_blocks(title, op, a, said):
     return Mistake(title, model(nodes, "a float ?", "y float ?", kept, opset=21, ir=10), SHAPE, said, [a], place=f"node 'n' ({op}-13)")
 
 
+def dequantized(title, array, said):
+    """A product of a given matrix and constant weights of 20 rows, of which DequantizeLinear makes floats in blocks."""
+    kept = [numpy_helper.from_array(np.ones((20, 3), np.int8), "w"), numpy_helper.from_array(floats(2, 3), "s")]
+    nodes = [node("DequantizeLinear w,s b", axis=0, block_size=16), node("MatMul a,b y")]
+    return Mistake(title, model(nodes, f"a {KINDS[str(array.dtype)]} ?", "y float ?", kept, opset=21, ir=10), SHAPE, said, [array])
+
+
+def weights_in_blocks():
+    yield dequantized("rows that weights in blocks do not fit", floats(2, 19),
+                    "input 0 'a' (float [2,19]) and the weights (float [20,3]): inner dimensions 19 and 20 differ")
+    yield dequantized("a scalar and weights in blocks", floats(),
+                    "input 0 'a' (float []) and the weights (float [20,3]): a scalar is not a matrix")
+    for kind in (np.float64, np.float16, np.int32):
+        array = np.ones((2, 20), kind)
+        yield dequantized(f"{array.dtype} and weights in blocks", array,
+                        f"input 0 'a' ({KINDS[str(array.dtype)]} [2,20]) and the weights (float [20,3]) must have the same type: "
+                        "Cast one of them")
+
+
 def all_mistakes():
+    yield from weights_in_blocks()
     x = floats(2, 3)
     yield by_blocks("rows that do not fit weights in blocks", "MatMul", floats(2, 31),
-                    "input 0 'a' (float [2,31]) must have 32 elements in its rows (attribute K)")
+                    "input 0 'a' (float [2,31]) and the weights (float [32,2]): inner dimensions 31 and 32 differ")
     yield by_blocks("no matrix for weights in blocks", "Gemm", floats(2, 2, 32), "input 0 'a' (float [2,2,32]) must have rank 2")
     yield at("a bias of another length", "BiasGelu x,b y", {"x": x, "b": floats(2)}, SHAPE,
              "input 1 'b' (float [2]) must have shape [3]")

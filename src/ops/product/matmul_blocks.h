@@ -15,6 +15,9 @@ typedef struct ox_block_shape {
     bool is_quick;      /* the model allows sums of bytes: accuracy_level 4 */
 } ox_block_shape;
 
+/* An attribute of nodes that stand for a MatMul of the model, whose weights a DequantizeLinear makes floats of. */
+#define OX_ATTR_DEQUANTIZED "__dequantized"
+
 /* The inputs: numbers, -1 where an operator has none. */
 enum {
     OX_BLOCKS_A,

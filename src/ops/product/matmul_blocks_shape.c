@@ -87,6 +87,26 @@ static ox_status read_size(ox_call *call, const char *name, int64_t *size) {
     return *size > 0 ? OX_OK : ox_call_fail(call, OX_ERROR_MODEL, "attribute %s must be given, and be above 0", name);
 }
 
+/* A of a MatMul of the model, which knows of no attributes. */
+static ox_status check_dequantized(ox_call *call, const ox_block_shape *s) {
+    const ox_tensor *a = call->in[OX_BLOCKS_A];
+    const ox_dtype type = call->in[OX_BLOCKS_SCALES]->dtype;
+    const char *weights = OX_DIMS(2, ((int64_t[]){s->k, s->n}));
+    if (a->dtype != type)
+        return ox_call_fail(call, OX_ERROR_SHAPE,
+                            "%s and the weights (%s %s) must have the same type: Cast one of them",
+                            OX_INPUT(call, OX_BLOCKS_A), ox_dtype_name(type), weights);
+    if (a->rank == 0)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s and the weights (%s %s): a scalar is not a matrix",
+                            OX_INPUT(call, OX_BLOCKS_A), ox_dtype_name(type), weights);
+    const int64_t depth = a->dims[a->rank - 1];
+    return depth == s->k
+               ? OX_OK
+               : ox_call_fail(call, OX_ERROR_SHAPE, "%s and the weights (%s %s): inner dimensions %lld and %lld differ",
+                              OX_INPUT(call, OX_BLOCKS_A), ox_dtype_name(type), weights, (long long)depth,
+                              (long long)s->k);
+}
+
 ox_status ox_block_shape_of(ox_call *call, ox_block_shape *s) {
     const bool has_codes = ox_op_has(call->op, OX_OP_CODES);
     *s = (ox_block_shape){0};
@@ -96,6 +116,8 @@ ox_status ox_block_shape_of(ox_call *call, ox_block_shape *s) {
     s->blocks = (s->k - 1) / s->block + 1;
     if (!has_codes)
         OX_TRY(ox_block_bits(call, &s->bits));
+    if (ox_call_int(call, OX_ATTR_DEQUANTIZED, 0))
+        OX_TRY(check_dequantized(call, s));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_A, call->op->dtypes));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_B, OX_BIT(OX_UINT8)));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_SCALES, OX_BIT(call->in[0]->dtype)));
