@@ -52,8 +52,38 @@ const ox_tensor *ox_quant_known(const ox_requantizer *r, int32_t value) {
     return tensor && tensor->data ? tensor : NULL;
 }
 
+#if OX_WITH_WIDENING
+/* The type that a value has in the model: the same as what it is computed from; that of the scales, behind a
+ * DequantizeLinear. OX_UNDEFINED where it is not known. */
+static ox_dtype written_type(const ox_requantizer *r, int32_t value) {
+    for (int steps = 0; value >= 0 && steps < MOST_STEPS; steps++) {
+        const ox_node *node = ox_quant_maker(r, value);
+        const bool scaled = node && ox_build_is_op(node, "DequantizeLinear");
+        const ox_tensor *known = ox_quant_known(r, value);
+        if (!node)
+            return r->scope->values[value].written;
+        if (known)
+            return (ox_dtype)ox_emit_int(node, OX_ATTR_WIDENED, known->dtype);
+        value = ox_quant_input(node, scaled || ox_build_is_op(node, "Where") ? 1 : 0);
+    }
+    return OX_UNDEFINED;
+}
+
+/* Whether that is what the model states, if it does. */
+static bool is_written_as_stated(const ox_requantizer *r, int32_t value) {
+    const ox_dtype stated = r->scope->values[value].written;
+    return !r->b->model->options.float16_sums || stated == OX_UNDEFINED || stated == written_type(r, value);
+}
+#endif
+
 bool ox_quant_may_go(const ox_requantizer *r, int32_t value) {
-    return value >= 0 && (r->scope->values[value].dtype == OX_UNDEFINED || r->scope->values[value].dtype == OX_FLOAT);
+    if (value < 0)
+        return false;
+#if OX_WITH_WIDENING
+    if (!is_written_as_stated(r, value))
+        return false;
+#endif
+    return r->scope->values[value].dtype == OX_UNDEFINED || r->scope->values[value].dtype == OX_FLOAT;
 }
 
 float ox_quant_float(const ox_tensor *tensor, int64_t i) {
