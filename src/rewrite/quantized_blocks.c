@@ -52,7 +52,7 @@ static bool has_normal_scales(const block_weights *w) {
 
 /* Whether MatMulNBits takes all zero points to be what they are if it is given none. */
 static bool has_middle_zeros(const block_weights *w) {
-    const uint8_t middle = w->is_signed ? 0 : (uint8_t)(1 << (w->bits - 1));
+    const uint8_t middle = (uint8_t)(w->is_signed ? 0 : 1 << (w->bits - 1));
     const uint8_t *zeros = w->zeros ? w->zeros->data : NULL;
     for (int64_t i = 0; zeros && i < ox_tensor_count(w->zeros); i++)
         if (zeros[i] != middle)
