@@ -200,12 +200,27 @@ static ox_status keep_last_axis(ox_requantizer *r, const ox_node *from, ox_node 
     return keep_attrs(r, count, attrs, to);
 }
 
+/* Whether the DequantizeLinear takes its inputs as they are: rows of some would not tell. */
 static bool has_known_rows(const ox_requantizer *r, const ox_node *dequantize) {
-    const int64_t axis = ox_emit_int(dequantize, "axis", 1);
-    for (int i = 0; i < dequantize->nin; i++)
-        if (dequantize->in[i] >= 0 && !is_packed_matrix(ox_quant_known(r, dequantize->in[i])))
-            return false;
-    return ox_emit_int(dequantize, "block_size", 0) && (axis == 1 || axis == -1);
+    const int64_t axis = ox_emit_int(dequantize, "axis", 1), block = ox_emit_int(dequantize, "block_size", 0);
+    const ox_tensor *x = ox_quant_known(r, dequantize->in[0]),
+                    *scales = ox_quant_known(r, ox_quant_input(dequantize, 1));
+    if (!is_packed_matrix(x) || !is_packed_matrix(scales) || block < 1 || (axis != 1 && axis != -1))
+        return false;
+    const int64_t dims[] = {x->dims[0], (x->dims[1] - 1) / block + 1};
+    const int32_t zero = ox_quant_input(dequantize, 2);
+    const ox_tensor *zeros = zero < 0 ? NULL : ox_quant_known(r, zero);
+    return ox_same_dims(2, scales->dims, 2, dims) &&
+           (zero < 0 || (is_packed_matrix(zeros) && zeros->dtype == x->dtype && ox_same_dims(2, zeros->dims, 2, dims)));
+}
+
+/* Whether the model states no other type of what a DequantizeLinear gives. */
+static bool has_stated_type(const ox_requantizer *r, const ox_node *dequantize) {
+    const ox_tensor *scales = ox_quant_known(r, ox_quant_input(dequantize, 1));
+    const int64_t type = ox_emit_int(dequantize, "output_dtype", 0);
+    const int32_t value = dequantize->out[0];
+    return ox_quant_may_go(r, value) &&
+           (r->scope->values[value].dtype == OX_UNDEFINED || (type ? type : (int64_t)scales->dtype) == OX_FLOAT);
 }
 
 /* Rows of a matrix whose blocks lie along them: of its weights, scales and zero points. */
@@ -214,7 +229,7 @@ static ox_status rewrite_gather(ox_requantizer *r, int32_t n) {
     const ox_node *from = ox_quant_made_by(r, ox_quant_input(node, 0), "DequantizeLinear");
     ox_index in[] = {OX_NONE, OX_NONE, OX_NONE};
     if (!from || from->nin > 3 || ox_emit_int(node, "axis", 0) || ox_quant_input(node, 1) < 0 ||
-        !has_known_rows(r, from) || !ox_quant_may_go(r, node->in[0]))
+        !has_known_rows(r, from) || !has_stated_type(r, from))
         return OX_OK;
     const ox_node dequantize = *from;
     for (int i = 0; i < dequantize.nin; i++) {

@@ -1,7 +1,7 @@
 """fused_mistakes.py: mistakes with operators of com.microsoft that others were made one of."""
 
 import numpy as np
-from build import model, node
+from build import model, node, values
 from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 from onnx import numpy_helper
 
@@ -82,7 +82,26 @@ def weights_in_blocks():
                         "Cast one of them")
 
 
+def of_rows(title, scales, said, kind="float"):
+    """Rows of weights of which DequantizeLinear makes floats in blocks; the model states the type of these."""
+    kept = [numpy_helper.from_array(np.ones((3, 20), np.int8), "w"), numpy_helper.from_array(scales, "s")]
+    nodes = [node("DequantizeLinear w,s b", axis=1, block_size=16), node("Gather b,i y")]
+    made = model(nodes, "i int64 ?", f"y {kind} ?", kept, opset=21, ir=10)
+    made.graph.value_info.extend(values("b float ?"))
+    return Mistake(title, made, MODEL if kind != "float" else SHAPE, said, [np.zeros(2, np.int64)])
+
+
+def rows_in_blocks():
+    for rows in (2, 4):
+        yield of_rows(f"scales of {rows} rows of weights in blocks", floats(rows, 2),
+                      f"the scale, input 1 's' (float [{rows},2]), does not fit input 0 'w' (int8 [3,20]): it must have one entry "
+                      "for each block along the axis")
+    yield of_rows("rows of weights in blocks of another type", np.zeros((3, 2), np.float16),
+                  "output 0, 'b', is of type float16, but the model states float", "float16")
+
+
 def all_mistakes():
+    yield from rows_in_blocks()
     yield from weights_in_blocks()
     x = floats(2, 3)
     yield by_blocks("rows that do not fit weights in blocks", "MatMul", floats(2, 31),
