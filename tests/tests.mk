@@ -206,7 +206,7 @@ $(BUILD)/watch.so: tests/hostile/watch.c
 	$(call SHORT,CC) $(CC) -std=c11 -O1 -fPIC -shared -Wall -Wextra -Werror -o $@ $<
 
 # One case of an operator and its types; ALL=1 takes all there is time for.
-CHANGING := --moments $(if $(ALL),16 --most 4 --seconds 2,$(if $(SANITIZE),3,8) --most 1 --seconds $(if $(SANITIZE),0.1,0.3))
+CHANGING := --moments $(if $(ALL),16 --most 4 --seconds 2,$(if $(SANITIZE),6,8) --most 1 --seconds $(if $(SANITIZE),0.15,0.3))
 changing: $(BUILD)/libox.so $(BUILD)/watch.so node-cases
 	@$(OX_PYTHON) $(VENV_RUN) 800 tests/hostile/changing.py $(BUILD)/watch.so --nodes $(BUILD)/node $(CHANGING)
 
