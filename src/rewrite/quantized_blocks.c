@@ -156,10 +156,9 @@ static ox_status put_product(ox_requantizer *r, int32_t n, const block_weights *
     int32_t packed, scales = w->node->in[1], zeros = OX_NONE;
     const ox_attr attrs[] = {{.name = "K", .kind = OX_ATTR_INT, .u.i = w->k},
                              {.name = "N", .kind = OX_ATTR_INT, .u.i = w->n},
-                             {.name = "a_rank", .kind = OX_ATTR_INT, .u.i = is_gemm ? 2 : 0},
                              {.name = "bits", .kind = OX_ATTR_INT, .u.i = w->bits},
                              {.name = "block_size", .kind = OX_ATTR_INT, .u.i = w->block},
-                             {.name = OX_ATTR_DEQUANTIZED, .kind = OX_ATTR_INT, .u.i = 1}};
+                             {.name = OX_ATTR_DEQUANTIZED, .kind = OX_ATTR_INT, .u.i = is_gemm ? 2 : 1}};
     OX_TRY(put_packed(r, n, w->node->in[0], w->block, w->by_row, &packed));
     if (!w->by_row)
         OX_TRY(put_transposed(r, n, w->node->in[1], &scales));
@@ -207,11 +206,9 @@ static bool has_known_rows(const ox_requantizer *r, const ox_node *dequantize) {
                     *scales = ox_quant_known(r, ox_quant_input(dequantize, 1));
     if (!is_packed_matrix(x) || !is_packed_matrix(scales) || block < 1 || (axis != 1 && axis != -1))
         return false;
-    const int64_t dims[] = {x->dims[0], (x->dims[1] - 1) / block + 1};
+    const block_weights w = {.k = x->dims[1], .n = x->dims[0], .block = block, .by_row = true};
     const int32_t zero = ox_quant_input(dequantize, 2);
-    const ox_tensor *zeros = zero < 0 ? NULL : ox_quant_known(r, zero);
-    return ox_same_dims(2, scales->dims, 2, dims) &&
-           (zero < 0 || (is_packed_matrix(zeros) && zeros->dtype == x->dtype && ox_same_dims(2, zeros->dims, 2, dims)));
+    return is_of_blocks(scales, scales->dtype, &w) && (zero < 0 || is_of_blocks(ox_quant_known(r, zero), x->dtype, &w));
 }
 
 /* Whether the model states no other type of what a DequantizeLinear gives. */

@@ -15,7 +15,8 @@ typedef struct ox_block_shape {
     bool is_quick;      /* the model allows sums of bytes: accuracy_level 4 */
 } ox_block_shape;
 
-/* An attribute of nodes that stand for a MatMul of the model, whose weights a DequantizeLinear makes floats of. */
+/* An attribute of nodes that stand for a MatMul (1) or a Gemm (2) of the model, whose weights a DequantizeLinear makes
+ * floats of. */
 #define OX_ATTR_DEQUANTIZED "__dequantized"
 
 /* The inputs: numbers, -1 where an operator has none. */

@@ -87,8 +87,8 @@ static ox_status read_size(ox_call *call, const char *name, int64_t *size) {
     return *size > 0 ? OX_OK : ox_call_fail(call, OX_ERROR_MODEL, "attribute %s must be given, and be above 0", name);
 }
 
-/* A of a MatMul of the model, which knows of no attributes. */
-static ox_status check_dequantized(ox_call *call, const ox_block_shape *s) {
+/* A of a MatMul or a Gemm of the model, which know of no attributes. */
+static ox_status check_dequantized(ox_call *call, const ox_block_shape *s, bool is_gemm) {
     const ox_tensor *a = call->in[OX_BLOCKS_A];
     const ox_dtype type = call->in[OX_BLOCKS_SCALES]->dtype;
     const char *weights = OX_DIMS(2, ((int64_t[]){s->k, s->n}));
@@ -99,6 +99,8 @@ static ox_status check_dequantized(ox_call *call, const ox_block_shape *s) {
     if (a->rank == 0)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s and the weights (%s %s): a scalar is not a matrix",
                             OX_INPUT(call, OX_BLOCKS_A), ox_dtype_name(type), weights);
+    if (is_gemm && a->rank != 2)
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have rank 2", OX_INPUT(call, OX_BLOCKS_A));
     const int64_t depth = a->dims[a->rank - 1];
     return depth == s->k
                ? OX_OK
@@ -116,16 +118,15 @@ ox_status ox_block_shape_of(ox_call *call, ox_block_shape *s) {
     s->blocks = (s->k - 1) / s->block + 1;
     if (!has_codes)
         OX_TRY(ox_block_bits(call, &s->bits));
-    if (ox_call_int(call, OX_ATTR_DEQUANTIZED, 0))
-        OX_TRY(check_dequantized(call, s));
+    const int64_t stands_for = ox_call_int(call, OX_ATTR_DEQUANTIZED, 0);
+    if (stands_for)
+        OX_TRY(check_dequantized(call, s, stands_for == 2));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_A, call->op->dtypes));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_B, OX_BIT(OX_UINT8)));
     OX_TRY(ox_call_check_dtype(call, OX_BLOCKS_SCALES, OX_BIT(call->in[0]->dtype)));
     OX_TRY(has_codes ? check_codes(call, s) : check_nbits(call, s));
     const ox_tensor *a = call->in[0];
-    const int64_t depth = s->is_transposed ? s->n : s->k, rank = ox_call_int(call, "a_rank", 0);
-    if (rank && a->rank != rank) /* of a Gemm that became MatMulNBits */
-        return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have rank %d", OX_INPUT(call, 0), (int)rank);
+    const int64_t depth = s->is_transposed ? s->n : s->k;
     if (a->rank == 0 || a->dims[a->rank - 1] != depth)
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must have %lld elements in its rows (attribute %s)",
                             OX_INPUT(call, 0), (long long)depth, s->is_transposed ? "N" : "K");
