@@ -18,6 +18,7 @@ enum {
 typedef struct ox_channel_end {
     double scale;
     uint32_t more, zero;
+    ox_proven proven;
 } ox_channel_end;
 
 /* Where rows of a channel are laid out. */

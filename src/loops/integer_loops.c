@@ -83,9 +83,16 @@ static __attribute__((noinline)) void requantize_exactly(int64_t n, const ox_req
     ox_requantize_exactly(n, &part, (const ox_i32 *)(const void *)sums, (uint8_t *)bytes);
 }
 
+typedef enum factor_kind {
+    ONE_FACTOR,
+    OWN_FACTORS,  /* each column has its own */
+    PROVEN_FACTOR /* one, of which floats are known to round as doubles */
+} factor_kind;
+
 /* Some columns of a row: `count` of them are left, at most or, where they are whole, at least OX_SUMS_AT_ONCE. */
 typedef struct columns {
-    bool is_whole, has_scales; /* has_scales: each its own */
+    bool is_whole;
+    factor_kind kind;
     int64_t count;
     const ox_requantization *how;
     const ox_f32 *factors;
@@ -95,7 +102,13 @@ typedef struct columns {
 OX_INLINED void requantize_some(const columns c, const ox_quantizer *q, ox_floats scale, const ox_dot_lanes *sums) {
     ox_floats scales[4] = {scale, scale, scale, scale};
     ox_dot_lanes result;
-    if (c.has_scales)
+    if (c.kind == PROVEN_FACTOR) {
+        result = ox_quantize_proven(q, sums);
+        OX_ASSERT(ox_are_bytes_of(c.how, c.count, sums, &result));
+        ox_bytes_store(c.bytes, c.is_whole ? OX_SUMS_AT_ONCE : c.count, result);
+        return;
+    }
+    if (c.kind == OWN_FACTORS)
         OX_UNROLLED for (int v = 0; v < 4; v++) scales[v] =
             q->scale * (ox_floats)load_words(c.is_whole, c.factors + v * OX_SUMS_LANES, c.count - v * OX_SUMS_LANES);
     if (ox_quantize_sums(q, sums, scales, &result))
@@ -106,27 +119,25 @@ OX_INLINED void requantize_some(const columns c, const ox_quantizer *q, ox_float
 
 /* The last sums are loaded before bytes are written over them: they are gone over from where a whole number of vectors
  * is left. */
-OX_INLINED void requantize_row(const bool has_scales, int64_t n, const ox_requantization *how, const ox_i32 *sums,
+OX_INLINED void requantize_row(const factor_kind kind, int64_t n, const ox_requantization *how, const ox_i32 *sums,
                                char *bytes) {
     const ox_quantizer q = ox_quantizer_of(how);
     const ox_f32 *factors = how->column_scales;
     const ox_floats scale = q.scale * *factors - (ox_floats){0};
-    const int64_t last = n - OX_SUMS_AT_ONCE, step = has_scales ? 1 : 0;
-    const uint32_t more = how->more;
+    const int64_t last = n - OX_SUMS_AT_ONCE, step = kind == OWN_FACTORS ? 1 : 0;
+    const uint32_t more = how->more - (kind == PROVEN_FACTOR ? how->proven.less : 0);
     ox_dot_lanes some[4], end[4];
     if (last < 0) {
         load_sums(false, sums, n, more, some);
-        requantize_some((columns){false, has_scales, n, how, factors, bytes}, &q, scale, some);
+        requantize_some((columns){false, kind, n, how, factors, bytes}, &q, scale, some);
         return;
     }
     load_sums(true, sums + last, OX_SUMS_AT_ONCE, more, end);
     for (int64_t j = 0; j < last; j += OX_SUMS_AT_ONCE) {
         load_sums(true, sums + j, OX_SUMS_AT_ONCE, more, some);
-        requantize_some((columns){true, has_scales, OX_SUMS_AT_ONCE, how, factors + j * step, bytes + j}, &q, scale,
-                        some);
+        requantize_some((columns){true, kind, OX_SUMS_AT_ONCE, how, factors + j * step, bytes + j}, &q, scale, some);
     }
-    requantize_some((columns){true, has_scales, OX_SUMS_AT_ONCE, how, factors + last * step, bytes + last}, &q, scale,
-                    end);
+    requantize_some((columns){true, kind, OX_SUMS_AT_ONCE, how, factors + last * step, bytes + last}, &q, scale, end);
 }
 
 #ifdef OX_FIXED_SUMS
@@ -242,18 +253,71 @@ static void requantize(int64_t n, const ox_requantization *how, char *row, char 
         return;
     if (how->column_sums)
         subtract(n, how->column_zero, how->column_sums, 1, (u32 *)(void *)row);
-    if (!ox_quantizer_of(how).is_sure)
+    if (OX_PROVING && how->proven.factor > 0)
+        requantize_row(PROVEN_FACTOR, n, how, sums, bytes);
+    else if (!ox_quantizer_of(how).is_sure)
         ox_requantize_exactly(n, how, sums, (uint8_t *)bytes);
     else if (how->step)
-        requantize_row(true, n, how, sums, bytes);
+        requantize_row(OWN_FACTORS, n, how, sums, bytes);
     else
-        requantize_row(false, n, how, sums, bytes);
+        requantize_row(ONE_FACTOR, n, how, sums, bytes);
 }
+
+/* ---- Proofs that floats round as doubles ------------------------------------------------------------------------ */
+
+#if OX_PROVING
+enum {
+    MIDDLES = 256 /* between the results that a byte holds, and one more, for whole vectors */
+};
+#define LEAST_FACTOR 0x1p-13 /* floats, three times rounded below 2^8, are off by less than half of that */
+#define MOST_FACTOR 0.5
+
+/* Whether the sums next to the middles between results become the same bytes by floats as by doubles. Numbers that are
+ * added and taken off round to whole ones. */
+static bool rounds_alike(const ox_proven *p, double factor, double zero) {
+    const double magic = 0x1.8p52, each = 1 / factor, less = (int32_t)p->less;
+    const float float_magic = 0x1.8p23F;
+    int32_t differ = 0;
+    for (int i = 0; i < MIDDLES; i++) {
+        const double sum = ((i + 0.5 + INT8_MIN - zero) * each + magic) - magic;
+        const float value = (fmaf((float)(sum - less), p->factor, p->rest) + float_magic) - float_magic;
+        const int32_t right = (int32_t)((sum * factor + magic) - magic + zero), by_float = (int32_t)value;
+        differ |= LESS_OF(MORE_OF(right, INT8_MIN), INT8_MAX) ^ LESS_OF(MORE_OF(by_float, INT8_MIN), INT8_MAX);
+    }
+    return !differ;
+}
+
+/* Results of both kinds grow with sums. So they are the same for all sums if they are for the two around each middle
+ * between results; and of these the farther one is half a factor away from it, more than floats are off. */
+static ox_proven prove(const ox_requantization *how, int64_t most) {
+    const double factor = how->row_scale * (double)*how->column_scales;
+    const double zero = how->zero - (how->dtype == OX_INT8 ? 0 : 128);
+    if (how->step || !(factor >= LEAST_FACTOR && factor <= MOST_FACTOR))
+        return (ox_proven){0};
+    const double less = rint(-zero / factor);
+    if ((double)most + fabs(less) > INT32_MAX) /* no sum wraps */
+        return (ox_proven){0};
+    const float factors[] = {(float)factor, nextafterf((float)factor, 0), nextafterf((float)factor, 1)};
+    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+        const ox_proven p = {factors[i], (float)(less * factor + zero), (uint32_t)(int32_t)less};
+        if (rounds_alike(&p, factor, zero))
+            return p;
+    }
+    return (ox_proven){0};
+}
+#endif
 #else
 static void requantize(int64_t n, const ox_requantization *how, char *row, char *bytes) {
     if (how->column_sums)
         subtract(n, how->column_zero, how->column_sums, 1, (u32 *)(void *)row);
     ox_requantize_exactly(n, how, (const ox_i32 *)(const void *)row, (uint8_t *)bytes);
+}
+#endif
+
+#if !defined(OX_PROVING) || !OX_PROVING
+static ox_proven prove(const ox_requantization *how, int64_t most) {
+    (void)how, (void)most;
+    return (ox_proven){0};
 }
 #endif
 
@@ -270,4 +334,4 @@ static void quantize(int64_t n, float scale, float zero, const char *floats, cha
     }
 }
 
-const ox_integer_loops OX_VARIANT(ox_integer_loops) = {sum_bytes, offset, requantize, quantize};
+const ox_integer_loops OX_VARIANT(ox_integer_loops) = {sum_bytes, offset, requantize, prove, quantize};

@@ -18,6 +18,14 @@ typedef struct ox_zero_points {
 } ox_zero_points;
 typedef void ox_offset_fn(int64_t n, const ox_zero_points *zeros, char *sums);
 
+/* How floats give, for all sums there may be, the bytes that doubles give: sums less `less`, times `factor`, plus
+ * `rest`, rounded together, then to the nearest whole number, and saturated as int8; of uint8, 128 less. */
+typedef struct ox_proven {
+    float factor; /* 0: nothing is proven */
+    float rest;
+    uint32_t less;
+} ox_proven;
+
 /* Makes n sums (int32) bytes: plus `more`, less column_zero times the columns' sums, which wraps, times row_scale times
  * the columns' scales, which are `step` elements apart, rounded to nearest even, plus zero, saturated. */
 typedef struct ox_requantization {
@@ -29,8 +37,12 @@ typedef struct ox_requantization {
     int64_t step;
     const uint32_t *column_sums; /* NULL: nothing is taken off; else sums may change */
     uint32_t column_zero;
+    ox_proven proven;
 } ox_requantization;
 typedef void ox_requantize_fn(int64_t n, const ox_requantization *how, char *sums, char *bytes);
+
+/* Looks for such floats, if there is one factor for all columns. Sums, with `more`, are at most `most`, or -most. */
+typedef ox_proven ox_prove_fn(const ox_requantization *how, int64_t most);
 
 /* Whether floats have enough digits for such a factor, and are not infinite where it is not, times a column's. */
 static inline bool ox_is_float_factor(double factor) {
@@ -45,6 +57,7 @@ typedef struct ox_integer_loops {
     ox_sum_bytes_fn *sum;
     ox_offset_fn *offset;
     ox_requantize_fn *requantize;
+    ox_prove_fn *prove;
     ox_quantize_fn *quantize;
 } ox_integer_loops;
 

@@ -3,7 +3,8 @@
  * A result is a sum times a factor, computed in double and rounded. Where vectors of floats are at hand, it is computed
  * in float first: that is off by less than OX_UNSURE as long as the result does not saturate. Where it lies no nearer
  * to the middle between two whole numbers than that, it is rounded as the double would be; elsewhere the caller
- * computes it once more. */
+ * computes it once more. Nothing of that is needed where a session has proven that floats round as doubles do
+ * (ox_prove). */
 #ifndef OX_LOOPS_REQUANTIZE_H
 #define OX_LOOPS_REQUANTIZE_H
 
@@ -53,12 +54,17 @@ typedef struct ox_quantizer {
     int16_t zero;
     bool is_signed, is_sure; /* whether floats will do */
     bool is_below;           /* results are far below 2^31 before they are rounded */
+    ox_proven proven;        /* or else, of sums of which `less` was taken off */
 } ox_quantizer;
 
 static inline ox_quantizer ox_quantizer_of(const ox_requantization *how) {
     const float factor = (float)how->row_scale * *how->column_scales; /* as it is used: it may be NaN */
-    return (ox_quantizer){(float)how->row_scale, (int16_t)how->zero, how->dtype == OX_INT8,
-                          ox_is_float_factor(how->row_scale), !how->step && factor >= -0.5F && factor <= 0.5F};
+    return (ox_quantizer){(float)how->row_scale,
+                          (int16_t)how->zero,
+                          how->dtype == OX_INT8,
+                          ox_is_float_factor(how->row_scale),
+                          !how->step && factor >= -0.5F && factor <= 0.5F,
+                          how->proven};
 }
 
 /* How the windows of a vector, `wide` of a row and those of the next rows, pick the taps of a word, a dilation apart,
@@ -206,6 +212,37 @@ static inline void ox_turn_bytes(uint8_t *to, const uint8_t *from, int64_t count
 #endif
 }
 
+#if defined(__AVX512BW__) || defined(__FMA__)
+#define OX_PROVING 1
+/* ox_quantize_sums by what is proven, of sums of which `less` was taken off. */
+static inline ox_dot_lanes ox_quantize_proven(const ox_quantizer *q, const ox_dot_lanes *sums) {
+    const ox_proven *p = &q->proven;
+#if defined(__AVX512BW__)
+    __m512i whole[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; v++)
+        whole[v] = _mm512_cvtps_epi32(
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps((__m512i)sums[v]), _mm512_set1_ps(p->factor), _mm512_set1_ps(p->rest)));
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i bytes =
+        _mm512_packs_epi16(_mm512_packs_epi32(whole[0], whole[1]), _mm512_packs_epi32(whole[2], whole[3]));
+    const __m512i flips = _mm512_set1_epi8((char)(q->is_signed ? 0 : 0x80));
+    return (ox_dot_lanes)_mm512_permutexvar_epi32(order, _mm512_xor_si512(bytes, flips));
+#else
+    __m256i whole[4];
+#pragma GCC unroll 4
+    for (int v = 0; v < 4; v++)
+        whole[v] = _mm256_cvtps_epi32(
+            _mm256_fmadd_ps(_mm256_cvtepi32_ps((__m256i)sums[v]), _mm256_set1_ps(p->factor), _mm256_set1_ps(p->rest)));
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    const __m256i bytes =
+        _mm256_packs_epi16(_mm256_packs_epi32(whole[0], whole[1]), _mm256_packs_epi32(whole[2], whole[3]));
+    const __m256i flips = _mm256_set1_epi8((char)(q->is_signed ? 0 : 0x80));
+    return (ox_dot_lanes)_mm256_permutevar8x32_epi32(_mm256_xor_si256(bytes, flips), order);
+#endif
+}
+#endif
+
 static inline ox_dot_lanes ox_pick_taps(const ox_picker *p, const void *from) {
 #if defined(__AVX512BW__)
     const __m512i words = _mm512_permutexvar_epi32((__m512i)p->words, _mm512_loadu_si512(from));
@@ -216,6 +253,23 @@ static inline ox_dot_lanes ox_pick_taps(const ox_picker *p, const void *from) {
 #endif
 }
 #endif
+#ifndef OX_PROVING
+#define OX_PROVING 0
+static inline ox_dot_lanes ox_quantize_proven(const ox_quantizer *q, const ox_dot_lanes *sums) {
+    (void)q;
+    return *sums;
+}
+#endif
+
+/* Whether the first `count` bytes are those that doubles give of sums of which `less` was taken off. */
+static inline bool ox_are_bytes_of(const ox_requantization *how, int64_t count, const ox_dot_lanes *sums,
+                                   const ox_dot_lanes *bytes) {
+    ox_requantization plain = *how;
+    ox_u8 right[OX_SUMS_AT_ONCE];
+    plain.more = how->proven.less;
+    ox_requantize_exactly(OX_SUMS_AT_ONCE, &plain, (const ox_i32 *)(const void *)sums, right);
+    return !memcmp(right, bytes, (size_t)(count < OX_SUMS_AT_ONCE ? count : OX_SUMS_AT_ONCE));
+}
 #endif
 
 #endif

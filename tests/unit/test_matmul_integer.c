@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <string.h>
 
 static const uint8_t left[] = {200, 1, 2, 250};
 static const int8_t right[] = {-128, 3, 127, -1};
@@ -153,6 +154,77 @@ START_TEST(sums_are_rounded_once_on_all_builds) {
 }
 END_TEST
 
+/* Sums around the middles between results, three at each, and the limits. */
+static void check_proven(const ox_requantization *how, const ox_integer_loops *loops, int32_t most, const char *build) {
+    int32_t sums[MOST_SUMS], room[MOST_SUMS];
+    uint8_t bytes[MOST_SUMS];
+    const int first = how->dtype == OX_INT8 ? INT8_MIN : 0;
+    for (int level = 0; level < 256; level += 64) {
+        int n = 0;
+        for (int i = level; i < level + 64; i++)
+            for (int beside = -1; beside <= 1; beside++)
+                sums[n++] = (int32_t)lround((i + first + 0.5 - how->zero) / how->row_scale) + beside;
+        sums[n++] = most, sums[n++] = -most;
+        memcpy(room, sums, sizeof room);
+        for (int i = 0; i < n; i++)
+            room[i] = sums[i] = (int32_t)((uint32_t)sums[i] - how->more);
+        loops->requantize(n, how, (char *)room, (char *)bytes);
+        for (int i = 0; i < n; i++)
+            expect(bytes[i] == requantized(sums[i], how, i), "%s: %d by %g is %d", build, sums[i], how->row_scale,
+                   bytes[i]);
+    }
+}
+
+/* Factors that are proven to give what doubles do, by all builds. */
+START_TEST(floats_round_as_doubles_where_that_is_proven) {
+    enum {
+        FACTORS = 2000,
+        MOST = 1 << 29
+    };
+    static const ox_f32 scales[] = {1, 1};
+    for (int b = 0; b < BUILDS; b++) {
+        const ox_integer_loops *loops = OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds);
+        int count = 0;
+        uint32_t seed = 1;
+        for (int i = 0; i < FACTORS; i++, seed = seed * 1664525U + 1013904223U) {
+            static const int zeros[] = {0, 128, 255, -128, 3, -1, 127};
+            const int zero = zeros[i % 7];
+            const double factor = i < 40 ? ldexp(1 + i % 3, -1 - i / 3) : ldexp(1 + seed * 0x1p-32, -1 - i % 13);
+            ox_requantization how = {.dtype = zero < 0 || i % 2 ? OX_INT8 : OX_UINT8,
+                                     .more = seed >> 12,
+                                     .zero = zero > 127 && i % 2 ? 5 : zero,
+                                     .row_scale = factor,
+                                     .column_scales = scales};
+            how.proven = loops->prove(&how, MOST);
+            count += how.proven.factor > 0;
+            check_proven(&how, loops, MOST, builds[b]);
+            how.step = 1;
+            ck_assert(!(loops->prove(&how, MOST).factor > 0));
+        }
+        ck_assert_int_lt(count, FACTORS); /* no float rounds like some of them */
+        if (count || !strcmp(ox_loops_find(builds[b])->name, "v3"))
+            ck_assert_int_gt(count, FACTORS / 3);
+    }
+}
+END_TEST
+
+/* Of infinity, NaN, and what is too small or too large nothing is proven; nor of sums that wrap. */
+START_TEST(nothing_is_proven_beyond_bytes) {
+    static const double factors[] = {0, -0.25, 0x1p-14, 0.6, 1e30, INFINITY, NAN};
+    static const ox_f32 one = 1;
+    for (int b = 0; b < BUILDS; b++) {
+        const ox_integer_loops *loops = OX_BUILD_OF(ox_loops_find(builds[b]), ox_integer_builds);
+        ox_requantization how = {.dtype = OX_UINT8, .column_scales = &one};
+        for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+            how.row_scale = factors[i];
+            ck_assert(!(loops->prove(&how, 1000).factor > 0));
+        }
+        how.row_scale = 0.25;
+        ck_assert(!(loops->prove(&how, INT32_MAX).factor > 0));
+    }
+}
+END_TEST
+
 enum {
     MOST_ROWS = 33,
     MOST_COLUMNS = 64,
@@ -273,6 +345,8 @@ Suite *ox_suite_matmul_integer(void) {
     tcase_add_test(tc, ties_go_to_even_before_the_zero_point);
     tcase_add_test(tc, results_saturate);
     tcase_add_test(tc, sums_are_rounded_once_on_all_builds);
+    tcase_add_test(tc, floats_round_as_doubles_where_that_is_proven);
+    tcase_add_test(tc, nothing_is_proven_beyond_bytes);
     tcase_add_loop_test(tc, tiles_of_bytes_give_exact_sums, 0, BUILDS);
     suite_add_tcase(suite, tc);
     return suite;

@@ -85,7 +85,10 @@ typedef struct channel_end {
 } channel_end;
 
 OX_INLINED void finish(const channel_end *end, const ox_dot_lanes *sums, ox_dot_lanes *bytes) {
-    if (!ox_quantize_sums(&end->quantizer, sums, end->scales, bytes) || !end->quantizer.is_sure)
+    if (OX_PROVING && end->how.proven.factor > 0) {
+        *bytes = ox_quantize_proven(&end->quantizer, sums);
+        OX_ASSERT(ox_are_bytes_of(&end->how, OX_SUMS_AT_ONCE, sums, bytes));
+    } else if (!ox_quantize_sums(&end->quantizer, sums, end->scales, bytes) || !end->quantizer.is_sure)
         ox_requantize_exactly(OX_SUMS_AT_ONCE, &end->how, (const ox_i32 *)(const void *)sums, (uint8_t *)bytes);
 }
 
@@ -192,18 +195,26 @@ static bool run_together(const channel *c, const strips *all) {
 
 OX_INLINED channel_end end_of(const ox_depth_tile *t, int64_t number) {
     static const float one = 1;
-    channel_end end = {
-        .how = {.dtype = t->dtype, .zero = t->zero, .row_scale = t->end[number].scale, .column_scales = &one}};
+    channel_end end = {.how = {.dtype = t->dtype,
+                               .zero = t->zero,
+                               .row_scale = t->end[number].scale,
+                               .column_scales = &one,
+                               .proven = t->end[number].proven}};
     end.quantizer = ox_quantizer_of(&end.how);
     for (int v = 0; v < VECTORS; v++)
         end.scales[v] = end.quantizer.scale - (ox_floats){0};
     return end;
 }
 
+/* What the sums of a channel begin with. */
+static uint32_t start_of(const ox_channel_end *end) {
+    return end->more - (OX_PROVING ? end->proven.less : 0);
+}
+
 OX_INLINED void run_channel(const bool is_usual, const ox_depth_tile *t, const shape *s, const layout *l,
                             const strips *all, int64_t number) {
     const channel_end end = end_of(t, number);
-    taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, t->end[number].more, {{0}}, {0}};
+    taps k = {s->picker, t->words, t->offsets, t->weights + number * t->words, start_of(&t->end[number]), {{0}}, {0}};
     uint8_t *to = t->to + number * t->to_step;
     if (is_usual)
         OX_UNROLLED for (int i = 0; i < USUAL_WORDS; i++) k.usual[i] = (ox_dot_lanes){0} + k.weights[i],
@@ -272,7 +283,7 @@ OX_PICKING OX_INLINED void pick_channel(const int vectors, const bool is_one, co
                                         const uint8_t *image, int64_t number) {
     const ox_picks *p = t->picks;
     const channel_end end = end_of(t, number);
-    const taps k = {.words = t->words, .weights = t->weights + number * t->words, .start = t->end[number].more};
+    const taps k = {.words = t->words, .weights = t->weights + number * t->words, .start = start_of(&t->end[number])};
     const uint8_t *picks = p->places, *last = t->to + t->channels * t->to_step;
     uint8_t *to = t->to + number * t->to_step;
     for (int64_t b = 0; b < p->count; b++, picks += k.words * vectors * (int64_t)sizeof(ox_dot_lanes)) {

@@ -13,6 +13,7 @@
 
 enum {
     EXACT_PRODUCTS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
+    MOST_PROVEN = 1024,                       /* beyond which sums take so long that bytes do not matter */
     WORD = 4,                                 /* bytes that are multiplied by one instruction, */
     WIDE = 64,                                /* bytes of a vector */
     MANY_OUTPUTS = 8,                         /* and outputs of a group for which words of them are gathered once */
@@ -116,6 +117,36 @@ static void find_ends(const ox_call *call, const conv_integer *c, ox_channel_end
         add_zeros(call, c, ends);
 }
 
+#if !OX_SMALL
+/* By its absolute value; 0 if there is no bias. */
+static int64_t largest_bias(const ox_tensor *bias) {
+    int64_t most = 0;
+    for (int64_t i = 0; bias && i < ox_tensor_count(bias); i++) {
+        const int64_t value = ox_tensor_int(bias, i);
+        most = ox_most(most, value < 0 ? -value : value);
+    }
+    return most;
+}
+
+/* Where floats round as doubles do, if results are bytes whose zero point is constant. Most channels share a scale with
+ * their neighbours. */
+static void prove_ends(const ox_call *call, const conv_integer *c, ox_channel_end *ends) {
+    const integer_inputs *in = inputs_of(call);
+    const int64_t channels = call->in[in->w]->dims[0], k = c->conv.in_channels * c->conv.window.taps;
+    ox_prove_fn *prove = OX_BUILD_OF(call->loops, ox_integer_builds)->prove;
+    const float one = 1;
+    if (!c->requantize || !(call->constants >> in->y_zero & 1) || k > MOST_PROVEN)
+        return;
+    const int64_t most = k * UINT8_MAX * UINT8_MAX + largest_bias(ox_given_input(call, in->bias));
+    ox_requantization how = {
+        .dtype = c->dtype, .zero = (double)(int32_t)ox_zero_entry(call->in[in->y_zero], 0), .column_scales = &one};
+    for (int64_t i = 0; i < channels; i++) {
+        how.row_scale = ends[i].scale;
+        ends[i].proven = i && how.row_scale == ends[i - 1].scale ? ends[i - 1].proven : prove(&how, most);
+    }
+}
+#endif
+
 /* Prepare: finds them once, where all that they are made of is constant. */
 static ox_status keep_ends(ox_call *call, conv_integer *c) {
     const integer_inputs *in = inputs_of(call);
@@ -128,6 +159,9 @@ static ox_status keep_ends(ox_call *call, conv_integer *c) {
     if (!ends)
         return OX_ERROR_MEMORY;
     find_ends(call, c, ends);
+#if !OX_SMALL
+    prove_ends(call, c, ends);
+#endif
     c->ends = ends;
     return OX_OK;
 }
@@ -362,8 +396,12 @@ static void finish_row(const integer_job *job, const ox_channel_end *end, int64_
     if (seen || more)
         OX_BUILD_OF(job->call->loops, ox_integer_builds)->offset(n, &zeros, row);
     const float one = 1;
-    const ox_requantization how = {
-        .dtype = job->c->dtype, .more = end->more, .zero = job->zero, .row_scale = end->scale, .column_scales = &one};
+    const ox_requantization how = {.dtype = job->c->dtype,
+                                   .more = end->more,
+                                   .zero = job->zero,
+                                   .row_scale = end->scale,
+                                   .column_scales = &one,
+                                   .proven = end->proven};
     if (job->c->requantize)
         job->c->requantize(n, &how, row, to);
     else if (to != row)
