@@ -23,13 +23,15 @@ typedef struct ox_block_row {
     bool has_zeros; /* else they are 2^(bits - 1) */
 } ox_block_row;
 
-/* Rows of weights: a power of two up to OX_BLOCK_ROWS. Scales and zero points are floats. */
+/* Rows of weights: a power of two up to OX_BLOCK_ROWS. Scales are floats; zero points are floats where rows of A are,
+ * and packed where these are bytes. */
 typedef struct ox_block_rows {
     const ox_block_row *row;
     int count;
     const uint8_t *weights[OX_BLOCK_ROWS];
     const ox_f32 *scales[OX_BLOCK_ROWS];
-    const ox_f32 *zeros[OX_BLOCK_ROWS]; /* all NULL if there are none */
+    const ox_f32 *zeros[OX_BLOCK_ROWS];         /* all NULL if there are none, */
+    const uint8_t *packed_zeros[OX_BLOCK_ROWS]; /* and so are these */
 } ox_block_rows;
 
 /* Bytes of a row of A that is laid out. */

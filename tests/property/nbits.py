@@ -38,7 +38,7 @@ def sizes(rng, n_most=90, k_most=300):
     """N, K, and how many rows of A there are before the last dimension."""
     n, k = int(rng.integers(1, n_most)), int(rng.integers(1, k_most))
     if rng.random() < 0.4:
-        k = int(rng.choice([1, 2, 3, 32, 64, 128, 256, 288]))
+        k = int(rng.choice([1, 2, 3, 32, 64, 128, 256, 288, 528, 700]))
     rows = [int(d) for d in rng.integers(1, [4, 6])] if rng.random() < 0.5 else [int(rng.choice([1, 1, 2, 3, 7, 33]))]
     return n, k, rows
 
@@ -92,7 +92,7 @@ def nbits(rng):
     weights = (codes[:, :k] - zeros[:, groups]) * wide_scales[:, groups]
     attributes = {"N": n, "K": k, "bits": bits, "block_size": block}
     if rng.random() < 0.6:
-        attributes["accuracy_level"] = int(rng.integers(0, 5))
+        attributes["accuracy_level"] = int(rng.choice([0, 1, 2, 3, 4, 4, 4, 4]))
     if attributes.get("accuracy_level") == 4:
         wide = rounded(wide, block)
     inputs = [a, ("uint8", pack(codes.reshape(n, blocks, block), bits)), scales, point, group, bias]

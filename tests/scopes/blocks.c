@@ -110,7 +110,7 @@ static void check_nbits(scope *s, const blocks *b, bool by_bytes) {
 
 /* Rows as few as have loops of their own, and more, of all tiles; columns about a vector of rows of weights. */
 static void each_shape(scope *s, blocks b) {
-    static const int64_t ks[] = {1, 3, 15, 16, 17, 32, 33, 70, 129}, ns[] = {1, 3, 4, 5, 18}, rows[] = {1, 3, 15};
+    static const int64_t ks[] = {1, 3, 15, 16, 17, 32, 33, 70, 129, 300}, ns[] = {1, 3, 4, 5, 18}, rows[] = {1, 3, 15};
     for (size_t k = 0; k < sizeof ks / sizeof *ks; k++)
         for (size_t n = 0; n < sizeof ns / sizeof *ns; n++)
             for (size_t m = 0; m < sizeof rows / sizeof *rows; m++) {

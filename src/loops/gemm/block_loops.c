@@ -67,14 +67,19 @@ static inline void read_ahead(const ox_block_rows *rows, int i, int64_t v, const
 
 /* ---- Bytes -------------------------------------------------------------------------------------------------- */
 
-/* A vector of words in a row of A: bytes for each part of it; for each word the sum of its bytes as a float, or what
- * zero points of 2^(bits - 1) take off its products; and the scale. */
+/* A vector of words in a row of A: bytes for each part of it; for each word what zero points of 2^(bits - 1) take off
+ * its products; and the scale. Behind the last one, for each block the sum of its elements, and zeros up to a whole
+ * vector. */
 static inline size_t part_bytes(int bits) {
     return (size_t)(8 / bits) * OX_WIDEST + 2 * OX_WIDEST;
 }
 
-static size_t bytes_size(const ox_block_row *row) {
+static inline size_t words_size(const ox_block_row *row) {
     return (size_t)((row->bytes + OX_WIDEST - 1) / OX_WIDEST) * part_bytes(row->bits);
+}
+
+static size_t bytes_size(const ox_block_row *row) {
+    return words_size(row) + (size_t)((row->blocks + LANES - 1) / LANES) * OX_WIDEST;
 }
 
 static inline __attribute__((always_inline)) void lay_words(const int bits, const ox_block_row *row, const int8_t *a,
@@ -83,8 +88,8 @@ static inline __attribute__((always_inline)) void lay_words(const int bits, cons
     int64_t left = row->block, start = 0;
     for (; start * bits < row->bytes * 8; at += part_bytes(bits)) {
         int8_t *bytes = (int8_t *)at;
-        float *sums = (float *)(void *)(at + parts * OX_WIDEST), *scale = sums + LANES;
-        int32_t *offsets = (int32_t *)(void *)sums;
+        int32_t *offsets = (int32_t *)(void *)(at + parts * OX_WIDEST);
+        float *scale = (float *)(void *)(offsets + LANES);
         for (int l = 0; l < LANES; l++, start += each) {
             int8_t values[MOST] = {0};
             int32_t sum = 0;
@@ -94,10 +99,7 @@ static inline __attribute__((always_inline)) void lay_words(const int bits, cons
                 bytes[i % parts * OX_WIDEST + l * 4 + i / parts] = values[i];
                 sum += values[i];
             }
-            if (row->has_zeros)
-                sums[l] = (float)sum;
-            else
-                offsets[l] = -sum * (1 << (bits - 1));
+            offsets[l] = -sum * (1 << (bits - 1));
             scale[l] = start < row->k ? *scales : 0;
             left -= each;
             if (!left)
@@ -106,7 +108,18 @@ static inline __attribute__((always_inline)) void lay_words(const int bits, cons
     }
 }
 
+static void lay_sums(const ox_block_row *row, const int8_t *a, const float *scales, float *sums) {
+    for (int64_t b = 0; b < (row->blocks + LANES - 1) / LANES * LANES; b++) {
+        int32_t sum = 0;
+        for (int64_t i = b * row->block; i < row->k && i < (b + 1) * row->block; i++)
+            sum += a[i];
+        sums[b] = b < row->blocks ? (float)sum * scales[b] : 0;
+    }
+}
+
 static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *scales, void *to) {
+    if (row->has_zeros)
+        lay_sums(row, a, scales, (float *)(void *)((char *)to + words_size(row)));
     if (row->bits == 2)
         lay_words(2, row, a, scales, to);
     else if (row->bits == 4)
@@ -116,28 +129,74 @@ static void lay_bytes(const ox_block_row *row, const int8_t *a, const float *sca
 }
 
 /* Products of a vector of words of each row. */
-static inline __attribute__((always_inline)) void add_bytes(const int bits, const int count, const bool has_zeros,
-                                                            const words *w, const char *a, const ox_floats *scales,
-                                                            const ox_floats *zeros, ox_floats *totals) {
+static inline __attribute__((always_inline)) void add_bytes(const int bits, const int count, const words *w,
+                                                            const char *a, const ox_floats *scales, ox_floats *totals) {
     const int parts = 8 / bits;
     const words mask = (words){0} + (bits == 2 ? 0x03030303U : bits == 4 ? 0x0f0f0f0fU : 0xffffffffU);
-    const words sums = OX_GET(loose_words, a + parts * OX_WIDEST);
+    const ox_dot_lanes offsets = (ox_dot_lanes)OX_GET(loose_words, a + parts * OX_WIDEST);
     const ox_floats scale = OX_GET(loose_floats, a + (parts + 1) * OX_WIDEST);
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++) {
-        ox_dot_lanes dots = has_zeros ? (ox_dot_lanes){0} : (ox_dot_lanes)sums;
+        ox_dot_lanes dots = offsets;
 #pragma GCC unroll 4
         for (int p = 0; p < parts; p++)
             dots = ox_dot(dots, (ox_dot_lanes)(w[i] >> (uint32_t)(bits * p) & mask),
                           (ox_dot_lanes)OX_GET(loose_words, a + p * OX_WIDEST));
-        ox_floats products = __builtin_convertvector((integers)dots, ox_floats);
-        if (has_zeros)
-            products -= zeros[i] * (ox_floats)sums;
+        const ox_floats products = __builtin_convertvector((integers)dots, ox_floats);
         totals[i] += products * scale * scales[i]; /* both scales together may overflow, and underflow */
     }
 }
 
-#define ADD add_bytes
+/* Codes for each lane: bytes, or parts of them. */
+static inline words codes_in_bytes(const uint8_t *packed) {
+    typedef uint8_t bytes __attribute__((vector_size(LANES)));
+    bytes codes;
+    memcpy(&codes, packed, sizeof codes);
+    return __builtin_convertvector(codes, words);
+}
+
+static inline __attribute__((always_inline)) words codes_in_word(const int bits, const uint8_t *packed) {
+    typedef uint64_t pairs __attribute__((vector_size(OX_WIDEST)));
+    uint64_t word = 0;
+    words shifts, numbers;
+    memcpy(&word, packed, (size_t)(LANES * bits / 8));
+#pragma GCC unroll 16
+    for (int l = 0; l < LANES; l++)
+        shifts[l] = (uint32_t)(l * bits % 32), numbers[l] = (uint32_t)(l * bits / 32);
+    return (words)ox_pick_floats((ox_floats)(pairs){word}, numbers) >> shifts & ((1U << bits) - 1);
+}
+
+/* Some packed zero points, less 2^(bits - 1): the first `left` of a vector, and anything behind them. */
+static inline __attribute__((always_inline)) ox_floats zeros_of(const int bits, const uint8_t *packed, int64_t left) {
+    uint8_t held[LANES] = {0};
+    if (left < LANES)
+        packed = memcpy(held, packed, (size_t)(left * bits + 7) / 8);
+    const words codes = bits == 8 ? codes_in_bytes(packed) : codes_in_word(bits, packed);
+    return __builtin_convertvector((integers)codes, ox_floats) - (float)(1 << (bits - 1));
+}
+
+/* Takes off what zero points are more than 2^(bits - 1), times the sums of A's blocks. */
+static inline __attribute__((always_inline)) void take_zeros(const int bits, const int count, const ox_block_rows *rows,
+                                                             const char *sums, ox_floats *totals) {
+    const int64_t blocks = rows->row->blocks;
+    for (int64_t b = 0; b < blocks; b += LANES, sums += OX_WIDEST) {
+        const ox_floats sum = OX_GET(loose_floats, sums);
+#pragma GCC unroll 4
+        for (int i = 0; i < count; i++) {
+            ox_floats scales = {0};
+            if (blocks - b >= LANES)
+                scales = OX_GET(loose_floats, rows->scales[i] + b);
+            else
+                memcpy(&scales, rows->scales[i] + b, (size_t)(blocks - b) * sizeof(float));
+            totals[i] -= zeros_of(bits, rows->packed_zeros[i] + b * bits / 8, blocks - b) * sum * scales;
+        }
+    }
+}
+
+#define ADD(bits, count, has_zeros, w, a, scales, zeros, totals)                                                       \
+    ((void)(zeros), add_bytes(bits, count, w, a, scales, totals))
+#define ZEROS_APART true
+#define ZEROS(rows) (rows)->packed_zeros[0]
 #define PART_BYTES(bits) part_bytes(bits)
 #define DOTS(bits) bytes_dots_##bits
 
@@ -204,6 +263,8 @@ static inline __attribute__((always_inline)) void add_floats(const int bits, con
 }
 
 #define ADD add_floats
+#define ZEROS_APART false
+#define ZEROS(rows) (rows)->zeros[0]
 #define PART_BYTES(bits) part_bytes(bits)
 #define DOTS(bits) dots_##bits
 
@@ -226,8 +287,9 @@ static inline __attribute__((always_inline)) float total_of(ox_floats values) {
 
 /* Some rows, with zero points or without, by blocks of several vectors or by several in one. */
 static inline __attribute__((always_inline)) void dots(const int bits, const int count, const bool has_zeros,
-                                                       const ox_block_rows *rows, const char *a, float *to) {
+                                                       const ox_block_rows *rows, const char *laid, float *to) {
     const ox_block_row *row = rows->row;
+    const char *a = laid;
     /* Words that hold weights: of those behind them, a scale that is infinite would make no numbers. */
     const int64_t bytes = (row->k + 32 / bits - 1) / (32 / bits) * 4, vectors = bytes / OX_WIDEST;
     const places p = find_places(row);
@@ -235,14 +297,14 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
     ox_floats totals[OX_BLOCK_ROWS] = {{0}}, scales[OX_BLOCK_ROWS], zeros[OX_BLOCK_ROWS];
     words w[OX_BLOCK_ROWS];
     int64_t v = 0;
-    OX_ASSERT(row->k > 0 && row->block >= 32 / bits && bytes <= row->bytes && (rows->zeros[0] != NULL) == has_zeros);
+    OX_ASSERT(row->k > 0 && row->block >= 32 / bits && bytes <= row->bytes && (ZEROS(rows) != NULL) == has_zeros);
     for (; v < vectors; v++, a += PART_BYTES(bits)) {
 #pragma GCC unroll 4
         for (int i = 0; i < count; i++) {
             read_ahead(rows, i, v, &p);
             w[i] = OX_GET(loose_words, rows->weights[i] + v * OX_WIDEST);
             scales[i] = of_lanes(rows->scales[i], v * LANES, &p);
-            zeros[i] = has_zeros ? of_lanes(rows->zeros[i], v * LANES, &p) : middle;
+            zeros[i] = has_zeros && !ZEROS_APART ? of_lanes(rows->zeros[i], v * LANES, &p) : middle;
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
@@ -255,10 +317,15 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
         for (int i = 0; i < count; i++) {
             w[i] = load_words(rows->weights[i] + v * OX_WIDEST, bytes - v * OX_WIDEST);
             scales[i] = (ox_floats)((words)of_lanes(rows->scales[i], v * LANES, &p) & within);
-            zeros[i] = has_zeros ? (ox_floats)((words)of_lanes(rows->zeros[i], v * LANES, &p) & within) : middle;
+            zeros[i] = has_zeros && !ZEROS_APART ? (ox_floats)((words)of_lanes(rows->zeros[i], v * LANES, &p) & within)
+                                                 : middle;
         }
         ADD(bits, count, has_zeros, w, a, scales, zeros, totals);
     }
+#ifdef OX_DOT_ISA
+    if (has_zeros)
+        take_zeros(bits, count, rows, laid + words_size(row), totals);
+#endif
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++)
         to[i] = total_of(totals[i]);
@@ -266,7 +333,7 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
 
 #define OF_COUNT(bits, number)                                                                                         \
     if (rows->count == (number)) {                                                                                     \
-        if (rows->zeros[0])                                                                                            \
+        if (ZEROS(rows))                                                                                               \
             dots(bits, number, true, rows, a, to);                                                                     \
         else                                                                                                           \
             dots(bits, number, false, rows, a, to);                                                                    \

@@ -231,8 +231,10 @@ static const ox_f32 *entries_of_rows(const product_job *job, const entries *e, i
     return list;
 }
 
-/* Rows from n, of those before `end`. Zero points of `rows` are NULL at first. */
-static inline void find_rows(const product_job *job, int64_t n, int64_t end, float *list, ox_block_rows *rows) {
+/* Rows from n, of those before `end`. Zero points of `rows` are NULL at first; `widens`: not only packed ones are read.
+ */
+static inline void find_rows(const product_job *job, int64_t n, int64_t end, bool widens, float *list,
+                             ox_block_rows *rows) {
     const ox_block_row *row = rows->row;
     const int64_t length = list_length(job->product);
     const uint8_t *weights = job->weights + n * row->bytes;
@@ -240,7 +242,9 @@ static inline void find_rows(const product_job *job, int64_t n, int64_t end, flo
     for (int i = 0; i < rows->count; i++, list += 2 * length, weights += row->bytes) {
         rows->weights[i] = weights;
         rows->scales[i] = entries_of(job, &job->scales, n + i, list);
-        if (job->zeros.data)
+        if (job->zeros.data && job->zeros.dtype == OX_UINT8)
+            rows->packed_zeros[i] = (const uint8_t *)job->zeros.data + (n + i) * job->zeros.bytes;
+        if (job->zeros.data && widens)
             rows->zeros[i] = entries_of(job, &job->zeros, n + i, list + length);
     }
 }
@@ -276,8 +280,11 @@ static void compute_rows(const product_job *job, const thread_room *room, const 
     const ox_block_product *product = job->product;
     const int64_t end = block->column + block->columns;
     ox_block_rows rows = {.row = &product->row};
+    bool has_floats = false;
+    for (int64_t i = 0; i < block->rows; i++)
+        has_floats = has_floats || job->factors[i] > 0;
     for (int64_t n = block->column; n < end; n += rows.count) {
-        find_rows(job, n, end, room->lists, &rows);
+        find_rows(job, n, end, has_floats, room->lists, &rows);
         for (int64_t i = 0; i < block->rows; i++) {
             float *to = (float *)(void *)(block->data + i * block->data_row) + (n - block->column);
             compute_row(job, &rows, job->factors[i], job->a + i * product->laid, to);
@@ -311,7 +318,7 @@ static void compute_apart(const product_job *job, const thread_room *room, const
     ox_block_rows rows = {.row = &product->row};
     product->loops->lay(&product->row, job->from + (block->row + i) * product->row.k, OF_HUGE, room->row);
     for (int64_t n = block->column; n < end; n += rows.count, to += rows.count) {
-        find_rows(job, n, end, room->lists, &rows);
+        find_rows(job, n, end, true, room->lists, &rows);
         compute_row(job, &rows, OF_HUGE, (const char *)room->row, to);
     }
 }
