@@ -1,4 +1,5 @@
-/* blocks.c: MatMulNBits, MatMulBnb4 and GatherBlockQuantized: weights in blocks, in every build of the loops. */
+/* blocks.c: MatMulNBits, MatMulBnb4 and GatherBlockQuantized, and products of what DequantizeLinear makes of blocks:
+ * weights in blocks, in every build of the loops. */
 #include <string.h>
 
 #include "scopes.h"
@@ -222,9 +223,97 @@ static void each_gather(scope *s) {
                 }
 }
 
+/* ---- Blocks of DequantizeLinear -------------------------------------------------------------------------------- */
+
+/* What reads a matrix that was made floats: its blocks lie along columns of B, or along rows of what is turned or
+ * picked from. */
+typedef enum reader {
+    MATMUL,
+    MATMUL_TURNED,
+    GEMM,
+    GEMM_TURNED,
+    GATHER,
+    READERS
+} reader;
+
+static int give_integers(scope *s, ox_dtype dtype, const int64_t *dims, scope_place place) {
+    const int value = scope_give(s, dtype, 2, dims, place), bits = dtype == OX_INT8 || dtype == OX_UINT8 ? 8 : 4,
+              low = dtype == OX_INT8 || dtype == OX_INT4 ? -(1 << (bits - 1)) : 0;
+    for (int64_t i = scope_count(2, dims) - 1; i >= 0; i--)
+        s->graph.values[value].numbers[i] = low + scope_draw(s, 1 << bits);
+    return value;
+}
+
+/* A matrix of integers as floats; its blocks lie along dimension `axis`. */
+static int add_floats(scope *s, const blocks *b, ox_dtype dtype, int axis) {
+    const int64_t count = blocks_of(b->k, b->block), dims[] = {axis ? b->n : b->k, axis ? b->k : b->n},
+                  scales[] = {axis ? b->n : count, axis ? count : b->n};
+    const int in[] = {give_integers(s, dtype, dims, place_of(s, b->weights)),
+                      scope_give(s, OX_FLOAT, 2, scales, place_of(s, b->weights)),
+                      b->zeros ? give_integers(s, dtype, scales, place_of(s, b->weights)) : -1};
+    const int out = scope_node_of(s, "DequantizeLinear", 3, in);
+    scope_int(s, "axis", scope_draw(s, 2) ? axis : axis - 2);
+    scope_int(s, "block_size", b->block);
+    return out;
+}
+
+static int give_picked(scope *s, const blocks *b) {
+    const int value = scope_give(s, OX_INT64, 1, &b->rows, any_direct(s));
+    for (int64_t i = 0; i < b->rows; i++)
+        s->graph.values[value].numbers[i] = scope_draw(s, 2 * (int)b->n) - (double)b->n;
+    return value;
+}
+
+static void check_floats(scope *s, const blocks *b, ox_dtype dtype, reader by) {
+    const bool is_turned = by == MATMUL_TURNED || by == GEMM_TURNED || by == GATHER;
+    const int64_t dims[] = {2, b->rows, b->k};
+    const int batch = by < GEMM && scope_draw(s, 3) == 0;
+    int in[3] = {-1, -1, -1};
+    s->graph.exact = true; /* products of floats and of blocks round elsewhere */
+    s->graph.isa = b->isa;
+    in[1] = add_floats(s, b, dtype, is_turned);
+    if (scope_draw(s, 8) == 0) /* somebody else reads it, too */
+        scope_result(s, in[1]);
+    if (by == MATMUL_TURNED) {
+        in[1] = scope_node_of(s, "Transpose", 1, &in[1]);
+        scope_ints(s, "perm", 2, (const int64_t[]){1, 0});
+    }
+    if (by == GATHER) {
+        in[0] = in[1], in[1] = give_picked(s, b);
+        scope_result(s, scope_node_of(s, "Gather", 2, in));
+        scope_check(s);
+        return;
+    }
+    in[0] = scope_give(s, OX_FLOAT, 2 + batch, dims + !batch, scope_any_place(s));
+    if (by >= GEMM && scope_draw(s, 2))
+        in[2] = scope_give(s, OX_FLOAT, 1, &b->n, place_of(s, 2));
+    scope_result(s, scope_node_of(s, by < GEMM ? "MatMul" : "Gemm", by < GEMM ? 2 : 3, in));
+    if (by == GEMM_TURNED)
+        scope_int(s, "transB", 1);
+    scope_check(s);
+}
+
+static void each_floats(scope *s) {
+    static const ox_dtype integers[] = {OX_INT4, OX_UINT4, OX_INT8, OX_UINT8};
+    static const int64_t ks[] = {1, 15, 16, 17, 40, 300}, ns[] = {1, 2, 18}, rows[] = {1, 3, 9};
+    for (int way = 0; way < 4 * READERS * 2 * 2 * 2; way++)
+        for (size_t i = 0; i < 6 * 3 * 3; i++) {
+            const blocks b = {.zeros = way >> 1 & 1,
+                              .block = 16 << (way & 1),
+                              .n = ns[i / 6 % 3],
+                              .k = ks[i % 6],
+                              .rows = rows[i / 18],
+                              .isa = (int)i % (s->nisa ? s->nisa : 1),
+                              .weights = way >> 2 & 1};
+            if (scope_begin(s))
+                check_floats(s, &b, integers[way >> 3 & 3], (reader)(way >> 5));
+        }
+}
+
 void scope_blocks(scope *s) {
     each_nbits(s);
     behind_nbits(s);
     each_codes(s);
     each_gather(s);
+    each_floats(s);
 }

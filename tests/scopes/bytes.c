@@ -110,9 +110,23 @@ static void put_node(unsigned char **at, const scope_node *node) {
     close_field(at, GRAPH_NODE, end);
 }
 
+/* Two to a byte, the first one in the lower bits. */
+static void put_pairs(unsigned char **at, const scope_value *value) {
+    const int64_t count = scope_count(value->rank, value->dims);
+    for (int64_t i = (count - 1) & ~(int64_t)1; i >= 0; i -= 2) {
+        const unsigned low = (unsigned)(int)value->numbers[i] & 15,
+                       high = i + 1 < count ? (unsigned)(int)value->numbers[i + 1] & 15 : 0;
+        put_raw(at, &(unsigned char){(unsigned char)(high << 4 | low)}, 1);
+    }
+}
+
 /* Elements as files have them: little-endian. */
 static void put_elements(unsigned char **at, const scope_value *value) {
     const size_t size = ox_dtype_size(value->dtype);
+    if (value->dtype == OX_INT4 || value->dtype == OX_UINT4) {
+        put_pairs(at, value);
+        return;
+    }
     for (int64_t i = scope_count(value->rank, value->dims) - 1; i >= 0; i--) {
         unsigned char element[8], turned[8];
         scope_encode(value->dtype, value->numbers[i], element);

@@ -27,9 +27,6 @@ static bool find_view(const scope_graph *g, const scope_node *node, scope_value 
                       axis = (int64_t)scope_first(g, node, 3, 0);
         *first = start * own[axis];
         out->dims[axis] = (end < in->dims[axis] ? end : in->dims[axis]) - start;
-    } else if (is(node, "Gather") && !node->nattrs) { /* in the opposite order */
-        *first = own[0] * (in->dims[0] - 1);
-        steps[0] = -own[0];
     } else {
         return false;
     }
@@ -47,6 +44,23 @@ static bool evaluate_view(scope_graph *g, const scope_node *node) {
     for (int64_t k = 0; k < count; k++) {
         out->numbers[k] = g->values[node->in[0]].numbers[at[0]];
         scope_step_on(out->rank, out->dims, index, 1, steps, at);
+    }
+    return true;
+}
+
+/* Gather along the first dimension, by a list. */
+static bool evaluate_picked(scope_graph *g, const scope_node *node) {
+    const scope_value *in = &g->values[node->in[0]], *list = &g->values[node->in[1]];
+    scope_value *out = &g->values[node->outs[0]];
+    const int64_t size = scope_count(in->rank - 1, in->dims + 1);
+    *out = *in;
+    out->is_given = false;
+    out->dims[0] = list->dims[0];
+    if (node->nattrs || list->rank != 1 || !scope_room(g, out))
+        return false;
+    for (int64_t i = 0; i < list->dims[0]; i++) {
+        const int64_t wanted = (int64_t)list->numbers[i], row = wanted < 0 ? wanted + in->dims[0] : wanted;
+        memcpy(out->numbers + i * size, in->numbers + row * size, (size_t)size * sizeof *out->numbers);
     }
     return true;
 }
@@ -179,5 +193,7 @@ bool scope_evaluate_move(scope_graph *g, const scope_node *node) {
         return evaluate_repeated(g, node);
     if (is(node, "Reshape") || is(node, "Flatten"))
         return evaluate_reshape(g, node);
-    return (is(node, "Transpose") || is(node, "Slice") || is(node, "Gather")) && evaluate_view(g, node);
+    if (is(node, "Gather"))
+        return evaluate_picked(g, node);
+    return (is(node, "Transpose") || is(node, "Slice")) && evaluate_view(g, node);
 }

@@ -26,19 +26,27 @@ static bool is_for_all(const scope_graph *g, const scope_node *node, const int *
     return true;
 }
 
+/* The number of the scale of element i: one for each block along an axis. */
+static int64_t block_of(const scope_value *x, int d, int64_t size, int64_t i) {
+    const int64_t count = x->dims[d], inner = scope_count(x->rank - d - 1, x->dims + d + 1);
+    return (i / inner / count * ((count + size - 1) / size) + i / inner % count / size) * inner + i % inner;
+}
+
 /* (x - zero) * scale, or x / scale + zero; scales and zero points are one, or some along an axis. */
 static bool evaluate_element(scope_graph *g, const scope_node *node, bool is_back) {
     static const int ones[] = {1, 2};
     const scope_value *x = &g->values[node->in[0]];
     const scope_attribute *axis = scope_find(node, "axis");
+    const int64_t block = scope_find_int(node, "block_size", 0);
     scope_value *out = &g->values[node->outs[0]];
-    if ((!axis && !is_for_all(g, node, ones, 2)) || node->nattrs > (axis != NULL) || !scope_shape_like(g, out, x))
+    if ((!axis && !is_for_all(g, node, ones, 2)) || node->nattrs > (axis != NULL) + (block != 0) ||
+        !scope_shape_like(g, out, x))
         return false;
-    const int d = axis ? (int)axis->ints[0] : 0;
+    const int d = !axis ? 0 : (int)axis->ints[0] + (axis->ints[0] < 0 ? x->rank : 0);
     const int64_t count = x->rank ? x->dims[d] : 1, inner = x->rank ? scope_count(x->rank - d - 1, x->dims + d + 1) : 1;
     out->dtype = is_back ? g->values[node->in[1]].dtype : type_of(g, node, 2);
     for (int64_t i = 0; i < scope_count(x->rank, x->dims); i++) {
-        const int64_t at = i / inner % count;
+        const int64_t at = block ? block_of(x, d, block, i) : i / inner % count;
         const double scale = scope_first(g, node, 1, at), zero = scope_first(g, node, 2, at);
         out->numbers[i] =
             is_back ? (x->numbers[i] - zero) * scale : saturate(out->dtype, nearbyint(x->numbers[i] / scale) + zero);
