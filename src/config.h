@@ -265,6 +265,12 @@
 #define OX_MAX_ITEMS ((size_t)1 << (OX_SMALL ? 10 : 20))
 #endif
 
+/* Initializers of 4-bit and 2-bit integers that only DequantizeLinear in blocks reads stay packed from so many bytes
+ * on. */
+#ifndef OX_PACKED_BYTES
+#define OX_PACKED_BYTES ((size_t)1 << 16)
+#endif
+
 /* Results of nodes that depend only on constants and shapes are computed once, when a plan is made, if they have at
  * most this size; larger ones, too, if a session's bytes are not limited, until a plan has this many bytes of them, or
  * as many as the model. */

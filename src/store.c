@@ -77,6 +77,11 @@ void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context)
     store->context = context;
 }
 
+void ox_store_told(const ox_store *store, const void *data, size_t bytes) {
+    if (store->tell && bytes)
+        store->tell(store->context, data, bytes);
+}
+
 /* ---- Chunks ------------------------------------------------------------------------------------------------- */
 
 /* A chunk with room for so many bytes: as much as there is already, or as is expected, if there is so much memory; no
@@ -176,8 +181,7 @@ static ox_status add(ox_store *store, const ox_store_key *key, size_t size, ox_s
     store_block **list = list_of(store->lists, store->nlists, key);
     *block = (store_block){*list, *key, size, data};
     make(context, data);
-    if (store->tell && key->bytes)
-        store->tell(store->context, key->weights, key->bytes);
+    ox_store_told(store, key->weights, key->bytes);
     *list = block;
     store->count++;
     store->used += sizeof *block + bytes;

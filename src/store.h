@@ -52,6 +52,9 @@ void ox_store_expect(ox_store *store, size_t bytes);
 /* Sets the function to call with bytes that have been read; call it before the first block is made. */
 void ox_store_tell(ox_store *store, ox_store_read_fn *tell, const void *context);
 
+/* In an ox_store_fn: calls that function with other bytes than the key's that the block is made of. */
+void ox_store_told(const ox_store *store, const void *data, size_t bytes);
+
 /* The block of that key, of `size` bytes aligned to OX_ALIGN; it is made if it does not exist. NULL if it would exceed
  * the limit, or does not exist and `make` is NULL. Sessions in several threads may call this at the same time. */
 ox_status ox_store_get(ox_store *store, const ox_store_key *key, size_t size, ox_store_fn *make, const void *context,

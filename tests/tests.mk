@@ -19,7 +19,7 @@ CHECK_BESIDE := \
   conformance tolerances \
   hostile hostile-values errors addresses regression \
   nbits expand-forms views casts shrinks \
-  picks images suppressions conv-rows mapped pools transposed integer-convs quantized mixed dequantized deforms regions norms lines \
+  picks images suppressions conv-rows mapped pools transposed integer-convs quantized mixed dequantized packed deforms regions norms lines \
   sparse folds recurrent gradients einsums signals texts sequences maps chances ml \
   ml-attributes flat-trees extremes damaged \
   graphs scopes
@@ -150,7 +150,7 @@ DRAWN := \
   products:2500 epilogues:640:160 expand-forms:600 views:2000 fused:1600 saved:240 decided:700:200 nbits:400 \
   attentions:900 heads:1200 experts:400 gradients:1200 einsums:800 loops:300:100 recurrent:400 casts:1000 shrinks:1000 \
   signals:400 picks:3400 images:1100 suppressions:400 pools:800 convs:500:200 transposed:400 deforms:100 regions:300 \
-  winograds:300:20 conv-rows:300:60 mapped:60:20 integer-convs:400 quantized:1200 mixed:500:150 dequantized:400:150 norms:1000 lines:1000 sequences:1000 \
+  winograds:300:20 conv-rows:300:60 mapped:60:20 integer-convs:400 quantized:1200 mixed:500:150 dequantized:400:150 packed:300:100 norms:1000 lines:1000 sequences:1000 \
   folds:400:100 sparse:600 maps:600 texts:800 chances:800 ml:900 caches:600 twins:1000
 DRAWN_CASES = $(if $(SANITIZE),$(lastword $(DRAWN_AS)),$(word 2,$(DRAWN_AS)))
 DRAWN_AS = $(subst :, ,$(filter $@:%,$(DRAWN)))
@@ -284,8 +284,8 @@ check-cpp: $(BUILD)/libox.a
 	@BUILD='$(BUILD)' CXX='$(CXX) $(SANITIZE)' LIBS='-lprotobuf-c -lm -lpthread -ldl' sh tests/cpp/run.sh
 
 # The same tests under the sanitizers. What no compiler flag changes is shared with the plain build.
-# They watch what malloc gives.
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX
+# They watch what malloc gives. Small initializers stay packed, too.
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -DOX_MAPPED_BYTES=SIZE_MAX -DOX_PACKED_BYTES=1
 ASAN_OPT   := -O1 -g -fno-omit-frame-pointer
 
 asan: venv
@@ -302,7 +302,7 @@ tsan:
 
 # The random tests of operators, each run of which is repeated with constants: tests/lib/alike.py.
 ALIKE_PARTS := winograds loops attentions heads caches experts property products epilogues fused twins nbits expand-forms views casts shrinks picks images \
-  suppressions convs conv-rows mapped pools transposed integer-convs quantized mixed dequantized deforms regions norms lines folds recurrent \
+  suppressions convs conv-rows mapped pools transposed integer-convs quantized mixed dequantized packed deforms regions norms lines folds recurrent \
   gradients einsums signals texts sequences maps chances ml
 alike: $(BUILD)/libox.so venv
 	+@OX_ALIKE=1 OX_VENV_TRIED=1 MAKE='$(MAKE)' BUILD='$(BUILD)' sh tests/check.sh -- $(ALIKE_PARTS)

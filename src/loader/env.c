@@ -23,6 +23,7 @@ static ox_status import(ox_loader *l, ox_scope *to, const ox_scope *from, int32_
     *result = ox_map_get(&to->imports, (uintptr_t)outer + 1, OX_MISSING);
     if (*result != OX_MISSING)
         return OX_OK;
+    OX_TRY(ox_load_unpack(l, to->outer, outer));
     OX_TRY(capture(l, to->outer, outer));
     OX_TRY(ox_scope_unique(&l->b, to, to->outer->values[outer].name, &name));
     OX_TRY(ox_scope_add(&l->b, to, name, OX_FROM_OUTER, result));

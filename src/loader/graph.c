@@ -69,7 +69,7 @@ static ox_status check_default(ox_loader *l, const ox_declared *input, const ox_
 }
 
 /* An initializer with the name of an input is that input's default. */
-static ox_status keep_initializer(ox_loader *l, ox_env *env, const char *text, const ox_tensor *tensor) {
+static ox_status keep_initializer(ox_loader *l, ox_env *env, const char *text, const ox_tensor *tensor, int32_t *kept) {
     const char *name;
     OX_TRY(ox_build_intern(&l->b, text, &name));
     int32_t index = ox_map_get(&env->names, OX_KEY(name), OX_MISSING);
@@ -84,16 +84,33 @@ static ox_status keep_initializer(ox_loader *l, ox_env *env, const char *text, c
     ox_declared *value = &env->scope->values[index];
     OX_TRY(check_default(l, value, tensor));
     value->initializer = tensor;
+    *kept = index;
     return OX_OK;
+}
+
+/* Elements that are left packed, as they lie in the file. */
+static ox_status keep_packed(ox_loader *l, const ox_scope *scope, int32_t value, const void *packed) {
+#if OX_WITH_OWN_OPERATORS
+    scope->values[value].packed = packed;
+#else
+    (void)packed;
+#endif
+    return scope->notes[value].origin == OX_FROM_INITIALIZER ? OX_OK : ox_load_unpack(l, scope, value);
 }
 
 static ox_status declare_initializer(ox_loader *l, ox_env *env, const void *message, size_t i) {
     const Onnx__TensorProto *proto = message;
+    const void *packed = NULL;
     ox_tensor *tensor;
+    int32_t value;
     (void)i;
     OX_TRY(ox_build_get(&l->b, &env->scope->pile, 1, sizeof *tensor, &tensor));
-    OX_TRY(ox_load_elements(l, env->parsed, proto, tensor));
-    return keep_initializer(l, env, proto->name, tensor);
+    l->source.packed = ox_load_packs(l) ? &packed : NULL;
+    ox_status status = ox_load_elements(l, env->parsed, proto, tensor);
+    l->source.packed = NULL;
+    OX_TRY(status);
+    OX_TRY(keep_initializer(l, env, proto->name, tensor, &value));
+    return packed ? keep_packed(l, env->scope, value, packed) : OX_OK;
 }
 
 /* Its name is that of its values. */
@@ -102,9 +119,10 @@ static ox_status declare_sparse(ox_loader *l, ox_env *env, const void *message, 
 #if OX_WITH_SPARSE
     const Onnx__SparseTensorProto *proto = message;
     ox_tensor *tensor;
+    int32_t value;
     OX_TRY(ox_build_get(&l->b, &env->scope->pile, 1, sizeof *tensor, &tensor));
     OX_TRY(ox_load_sparse(l, env->parsed, proto, tensor));
-    return keep_initializer(l, env, proto->values->name, tensor);
+    return keep_initializer(l, env, proto->values->name, tensor, &value);
 #else
     (void)env, (void)message;
     return (ox_fail)(l->b.error, OX_ERROR_UNSUPPORTED, "this build of the library has no sparse tensors");
@@ -340,7 +358,8 @@ static ox_status finish(ox_loader *l, ox_scope *scope) {
         keep_written(scope);
 #endif
     const ox_written *written = ox_graph_written(graph);
-    l->b.model->info.node_count += (size_t)(written ? &written->graph : graph)->nnodes;
+    const ox_graph *model = written ? &written->graph : graph;
+    l->b.model->info.node_count += (size_t)(model->nnodes - ox_load_made(model->nodes, model->nnodes));
     return OX_OK;
 }
 
@@ -418,6 +437,7 @@ static ox_status fill(ox_loader *l, ox_env *env, ox_span graph) {
     if (ox_ops_have(OX_OP_DERIVED) && env->scope->waiting)
         OX_TRY(ox_rewrite_waiting(&l->b, env->scope));
     OX_TRY(build_ends(l, env, graph, GRAPH_OUTPUT, build_output, &env->scope->outputs, &made->noutputs));
+    OX_TRY(ox_load_settle(l, env->scope));
     OX_TRY(ox_scope_sort(&l->b, env->scope));
     if (OX_WITH_WIDENING && l->b.model->options.float16_sums && !l->b.for_info)
         OX_TRY(ox_rewrite_widened(&l->b, env->scope));

@@ -118,6 +118,36 @@ ox_status ox_load_call(ox_loader *l, ox_env *env, const Onnx__NodeProto *proto, 
 ox_status ox_load_node(ox_loader *l, ox_env *env, const Onnx__NodeProto *proto, size_t index);
 /* Puts name and operator of a node in front of the error. */
 void ox_load_name_node(ox_loader *l, const Onnx__NodeProto *proto, size_t index);
+/* packed.c: initializers of 4-bit and 2-bit integers stay as they lie in the file while nodes are built. Where nodes
+ * read them in blocks alone, they are bytes then, and a node of UnpackBits gives the integers; others are unpacked. */
+#if OX_WITH_OWN_OPERATORS
+/* Whether this model may have any. */
+bool ox_load_packs(const ox_loader *l);
+/* Gives the value its elements, if it is one of them. */
+ox_status ox_load_unpack(ox_loader *l, const ox_scope *scope, int32_t value);
+/* Decides on each of them, once all nodes and outputs of the graph are there, in no order yet. */
+ox_status ox_load_settle(ox_loader *l, ox_scope *scope);
+/* How many nodes of a graph are not the model's. */
+int ox_load_made(const ox_node *nodes, int count);
+#else
+static inline bool ox_load_packs(const ox_loader *l) {
+    (void)l;
+    return false;
+}
+static inline ox_status ox_load_unpack(ox_loader *l, const ox_scope *scope, int32_t value) {
+    (void)l, (void)scope, (void)value;
+    return OX_OK;
+}
+static inline ox_status ox_load_settle(ox_loader *l, ox_scope *scope) {
+    (void)l, (void)scope;
+    return OX_OK;
+}
+static inline int ox_load_made(const ox_node *nodes, int count) {
+    (void)nodes, (void)count;
+    return 0;
+}
+#endif
+
 /* graph.c: adds a tensor to the parameters that ox_model_info counts. */
 ox_status ox_load_count_weights(ox_loader *l, const ox_tensor *tensor);
 

@@ -1,6 +1,8 @@
 /* payload.c: the data of tensors: raw, typed fields, strings, external files; every element type. */
 #include "payload.h"
 
+#include "ops/index/unpack_bits.h"
+
 #include <string.h>
 
 enum {
@@ -260,17 +262,6 @@ static unsigned char tiny(ox_dtype dtype, unsigned bits, unsigned value) {
     return (unsigned char)(negative ? value | (~0u << bits) : value);
 }
 
-#if !OX_SMALL
-/* Pairs of elements of 4 bits, of which there may be very many; `sign` is that bit, 0 where there is none. */
-static void take_pairs(size_t pairs, const unsigned char *from, unsigned sign, unsigned char *to) {
-    for (size_t i = 0; i < pairs; i++) {
-        const unsigned low = from[i] & 15, high = from[i] >> 4;
-        to[2 * i] = (unsigned char)((low ^ sign) - sign);
-        to[2 * i + 1] = (unsigned char)((high ^ sign) - sign);
-    }
-}
-#endif
-
 /* All packed types are one stream of bits, lowest first. */
 static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
     unsigned bits = (unsigned)ox_dtype_bits(tensor->dtype);
@@ -278,10 +269,10 @@ static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, 
     OX_TRY(make_room(source, tensor, count));
     unsigned char *to = tensor->data;
     size_t done = 0;
-#if !OX_SMALL
-    if (bits == 4) {
-        done = count & ~(size_t)1;
-        take_pairs(done / 2, from, tensor->dtype == OX_INT4 ? 8 : 0, to);
+#if OX_WITH_OWN_OPERATORS
+    if (OX_BIT(tensor->dtype) & OX_SET_PACKED) { /* of which there may be very many */
+        done = count / (8 / bits) * (8 / bits);
+        ox_unpack_bits(tensor->dtype, (int64_t)(done / (8 / bits)), from, to);
     }
 #endif
     for (size_t i = done; i < count; i++) {
@@ -295,7 +286,21 @@ static ox_status take_packed(const ox_tensor_source *source, ox_tensor *tensor, 
     return OX_OK;
 }
 
+#if OX_WITH_OWN_OPERATORS
+/* Rows that may stay packed: many enough, and bytes for themselves. */
+static bool may_stay(const ox_tensor *tensor, const found *f) {
+    return f->stays && f->count >= OX_PACKED_BYTES && tensor->rank > 1 &&
+           ox_packed_row(tensor->dtype, tensor->rank - 1, tensor->dims + 1);
+}
+#endif
+
 static ox_status take_raw(const ox_tensor_source *source, ox_tensor *tensor, const found *f, size_t count) {
+#if OX_WITH_OWN_OPERATORS
+    if (source->packed && may_stay(tensor, f)) {
+        *source->packed = f->data;
+        return OX_OK;
+    }
+#endif
     if (ox_dtype_bits(tensor->dtype) < 8)
         return OX_MOVES_ANY(OX_SET_TINY) ? take_packed(source, tensor, f, count) : lacking(source, tensor);
     return take_bytes(source, tensor, f, f->count);
@@ -486,11 +491,22 @@ static ox_status take_tensor(const ox_tensor_source *source, const Onnx__TensorP
     return count ? take(source, tensor, &f, count) : make_room(source, tensor, 0);
 }
 
-ox_status ox_payload_tensor(const ox_tensor_source *source, const Onnx__TensorProto *proto, ox_tensor *tensor) {
-    ox_status status = take_tensor(source, proto, tensor);
-    if (status && proto->name && *proto->name)
-        ox_error_prefix(source->error, "tensor '%.*s': ", 80, proto->name);
+static ox_status explain(const ox_tensor_source *source, const char *name, ox_status status) {
+    if (status && name && *name)
+        ox_error_prefix(source->error, "tensor '%.*s': ", 80, name);
     else if (status)
         ox_error_prefix(source->error, "tensor: ");
     return status;
 }
+
+ox_status ox_payload_tensor(const ox_tensor_source *source, const Onnx__TensorProto *proto, ox_tensor *tensor) {
+    return explain(source, proto->name, take_tensor(source, proto, tensor));
+}
+
+#if OX_WITH_OWN_OPERATORS
+ox_status ox_payload_unpack(const ox_tensor_source *source, const void *packed, const char *name, ox_tensor *tensor) {
+    const size_t count = (size_t)ox_tensor_count(tensor);
+    const found f = {.field = RAW_DATA, .data = packed, .stays = true};
+    return explain(source, name, take_packed(source, tensor, &f, count));
+}
+#endif

@@ -19,6 +19,9 @@ typedef struct ox_tensor_source {
     void *context;
     /* Where to note a location of which there is no file: such tensors have no data. NULL where that is an error. */
     const char **missing;
+    /* Where to note rows of 4-bit or 2-bit integers that stay as they lie in the file: such tensors have no data yet,
+     * and ox_payload_unpack gives them some. NULL where all tensors are unpacked. */
+    const void **packed;
     ox_pile *pile;
     ox_error *error;
 } ox_tensor_source;
@@ -26,5 +29,10 @@ typedef struct ox_tensor_source {
 /* Makes a tensor: its dims and, if the data cannot be used in place, its elements are in the pile. Element count and
  * field must agree with shape and type. Errors name the tensor. */
 ox_status ox_payload_tensor(const ox_tensor_source *source, const Onnx__TensorProto *proto, ox_tensor *tensor);
+
+#if OX_WITH_OWN_OPERATORS
+/* Makes the elements of a tensor that was left packed. */
+ox_status ox_payload_unpack(const ox_tensor_source *source, const void *packed, const char *name, ox_tensor *tensor);
+#endif
 
 #endif

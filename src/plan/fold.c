@@ -226,6 +226,17 @@ typedef struct shared_constant {
     ox_status *status;
 } shared_constant;
 
+/* Says of the weights that node n has read: what it gives lies in the store, and is read in their place. */
+static void tell_read(const ox_frame *frame, int n) {
+    const ox_node *node = &frame->graph->nodes[n];
+    for (int i = 0; i < ox_node_reads(node); i++) {
+        const ox_slot *slot = node->in[i] < 0 ? NULL : ox_frame_slot(frame, node->in[i]);
+        if (slot && slot->weight && ox_tensor_is_packed(&slot->tensor))
+            ox_store_told(frame->model->store, slot->tensor.data,
+                          (size_t)ox_tensor_count(&slot->tensor) * ox_dtype_size(slot->tensor.dtype));
+    }
+}
+
 /* An ox_store_fn. */
 static void make_constant(const void *context, void *block) {
     const shared_constant *made = context;
@@ -235,6 +246,7 @@ static void make_constant(const void *context, void *block) {
         memcpy(block, made->from, made->bytes);
     else
         *made->status = compute(made->frame, made->node);
+    tell_read(made->frame, made->node);
     ((unsigned char *)block)[made->bytes] = *made->status == OX_OK;
 }
 

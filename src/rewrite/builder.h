@@ -21,6 +21,9 @@ typedef struct ox_declared {
     ox_index outer;               /* index of the value in the outer graph that this one stands for, -1 if none */
     const ox_shape *shape;        /* as stated of an input or a result, NULL if not */
     const ox_tensor *initializer; /* constant data, NULL if none; for an input its default */
+#if OX_WITH_OWN_OPERATORS
+    const void *packed; /* its elements as they lie in the file, while it is not known who reads them; else NULL */
+#endif
 } ox_declared;
 
 /* Where a value comes from. */

@@ -4,6 +4,7 @@
 #include "quantized.h"
 
 #include "ops/index/pack_rows.h"
+#include "ops/index/unpack_bits.h"
 #include "ops/product/matmul_blocks.h"
 
 #include <float.h>
@@ -17,11 +18,20 @@ enum {
     LARGEST = 512     /* a weight is less times its scale */
 };
 
+/* A constant matrix of integers. */
+typedef struct codes {
+    ox_tensor tensor;        /* UNDEFINED: there is none; no data: it is packed, */
+    const ox_tensor *packed; /* in these bytes, */
+    int32_t bytes;           /* which are this value; */
+    const ox_node *unpack;   /* or there is no such node */
+} codes;
+
 /* Weights [K, N] with a scale, and perhaps a zero point, for each block of K: [blocks, N]; or, by row, [N, K] and
  * [N, blocks]. */
 typedef struct block_weights {
     const ox_node *node;
-    const ox_tensor *weights, *scales, *zeros; /* no zero points: NULL */
+    codes weights, zeros;
+    const ox_tensor *scales;
     int64_t k, n, block;
     int bits;
     bool is_signed, by_row;
@@ -29,10 +39,27 @@ typedef struct block_weights {
 
 /* ---- What is known ------------------------------------------------------------------------------------------- */
 
+/* What a value holds, of which an UnpackBits may be in front. */
+static codes find_codes(const ox_requantizer *r, int32_t value) {
+    const ox_node *node = ox_quant_maker(r, value);
+    const ox_tensor *known = ox_quant_known(r, value);
+    codes found = {0};
+    if (known)
+        found.tensor = *known;
+    if (!node || node->op != &ox_op_unpack_bits)
+        return found;
+    const ox_attr *dims = ox_emit_attr(node, "dims", OX_ATTR_INTS);
+    const ox_tensor *packed = ox_quant_known(r, node->in[0]);
+    const ox_dtype dtype = (ox_dtype)ox_emit_int(node, "dtype", OX_UNDEFINED);
+    if (packed && dims)
+        found = (codes){{dtype, (int)dims->count, dims->u.ints, NULL, NULL}, packed, node->in[0], node};
+    return found;
+}
+
 static bool has_codes(block_weights *w) {
     static const ox_dtype types[] = {OX_INT2, OX_UINT2, OX_INT4, OX_UINT4, OX_INT8, OX_UINT8};
     for (int i = 0; i < 6; i++)
-        if (w->weights->dtype == types[i]) {
+        if (w->weights.tensor.dtype == types[i]) {
             w->bits = ox_dtype_bits(types[i]);
             w->is_signed = i % 2 == 0;
             return true;
@@ -52,16 +79,20 @@ static bool has_normal_scales(const block_weights *w) {
 
 /* Whether MatMulNBits takes all zero points to be what they are if it is given none. */
 static bool has_middle_zeros(const block_weights *w) {
-    const uint8_t middle = (uint8_t)(w->is_signed ? 0 : 1 << (w->bits - 1));
-    const uint8_t *zeros = w->zeros ? w->zeros->data : NULL;
-    for (int64_t i = 0; zeros && i < ox_tensor_count(w->zeros); i++)
+    const bool packed = w->zeros.packed;
+    const ox_tensor *held = packed ? w->zeros.packed : &w->zeros.tensor;
+    const uint8_t *zeros = held->data;
+    uint8_t middle = (uint8_t)(w->is_signed ? 0 : 1 << (w->bits - 1));
+    if (packed) /* so many times in a byte */
+        middle = (uint8_t)(middle * (0xff / ((1 << w->bits) - 1)));
+    for (int64_t i = 0; zeros && i < ox_tensor_count(held); i++)
         if (zeros[i] != middle)
             return false;
     return zeros || w->is_signed;
 }
 
 static bool is_packed_matrix(const ox_tensor *t) {
-    return t && t->rank == 2 && ox_tensor_is_packed(t) && ox_tensor_count(t) > 0;
+    return t && t->dtype != OX_UNDEFINED && t->rank == 2 && ox_tensor_is_packed(t) && ox_tensor_count(t) > 0;
 }
 
 /* Scales, or zero points: one for each block. */
@@ -84,19 +115,19 @@ static bool read_weights(const ox_requantizer *r, int32_t value, bool by_row, bl
     const int64_t dtype = ox_emit_int(node, "output_dtype", 0), axis = ox_emit_int(node, "axis", 1);
     const int32_t zeros = ox_quant_input(node, 2);
     *w = (block_weights){.node = node,
-                         .weights = ox_quant_known(r, ox_quant_input(node, 0)),
+                         .weights = find_codes(r, ox_quant_input(node, 0)),
                          .scales = ox_quant_known(r, ox_quant_input(node, 1)),
-                         .zeros = zeros < 0 ? NULL : ox_quant_known(r, zeros),
+                         .zeros = find_codes(r, zeros),
                          .block = ox_emit_int(node, "block_size", 0),
                          .by_row = by_row};
     if (w->block < LEAST_BLOCK || w->block & (w->block - 1) || (axis < 0 ? axis + 2 : axis) != by_row)
         return false;
-    if ((dtype && dtype != OX_FLOAT) || !is_packed_matrix(w->weights) || !has_codes(w) || (zeros >= 0 && !w->zeros))
+    if ((dtype && dtype != OX_FLOAT) || !is_packed_matrix(&w->weights.tensor) || !has_codes(w))
         return false;
-    w->k = w->weights->dims[by_row];
-    w->n = w->weights->dims[!by_row];
-    const bool fits = is_of_blocks(w->scales, OX_FLOAT, w) && (w->zeros || w->is_signed) &&
-                      (!w->zeros || is_of_blocks(w->zeros, w->weights->dtype, w)) && has_normal_scales(w);
+    w->k = w->weights.tensor.dims[by_row];
+    w->n = w->weights.tensor.dims[!by_row];
+    const bool fits_zeros = zeros < 0 ? w->is_signed : is_of_blocks(&w->zeros.tensor, w->weights.tensor.dtype, w);
+    const bool fits = is_of_blocks(w->scales, OX_FLOAT, w) && fits_zeros && has_normal_scales(w);
     w->block = block_for(w->block, w->k);
     return fits;
 }
@@ -135,12 +166,15 @@ static ox_status keep_attrs(ox_requantizer *r, int count, const ox_attr *attrs, 
     return OX_OK;
 }
 
-static ox_status put_packed(ox_requantizer *r, int32_t n, int32_t value, int64_t block, bool by_row, int32_t *out) {
+static ox_status put_packed(ox_requantizer *r, int32_t n, int i, const block_weights *w, int32_t *out) {
+    const codes *x = i ? &w->zeros : &w->weights;
+    const int32_t value = w->node->in[i];
     ox_node node = {.op = &ox_op_pack_rows, .version = 1};
-    const ox_attr attrs[] = {{.name = "block", .kind = OX_ATTR_INT, .u.i = block},
-                             {.name = "by_row", .kind = OX_ATTR_INT, .u.i = by_row}};
-    OX_TRY(keep_attrs(r, sizeof attrs / sizeof *attrs, attrs, &node));
-    return ox_quant_put(r, n, &node, 1, &value, value, out);
+    const ox_attr attrs[] = {{.name = "block", .kind = OX_ATTR_INT, .u.i = i ? 0 : w->block},
+                             {.name = "by_row", .kind = OX_ATTR_INT, .u.i = w->by_row},
+                             {.name = "dtype", .kind = OX_ATTR_INT, .u.i = x->tensor.dtype}};
+    OX_TRY(keep_attrs(r, x->packed ? 3 : 2, attrs, &node));
+    return ox_quant_put(r, n, &node, 1, x->packed ? &x->bytes : &value, value, out);
 }
 
 static ox_status put_transposed(ox_requantizer *r, int32_t n, int32_t value, int32_t *out) {
@@ -159,11 +193,11 @@ static ox_status put_product(ox_requantizer *r, int32_t n, const block_weights *
                              {.name = "bits", .kind = OX_ATTR_INT, .u.i = w->bits},
                              {.name = "block_size", .kind = OX_ATTR_INT, .u.i = w->block},
                              {.name = OX_ATTR_DEQUANTIZED, .kind = OX_ATTR_INT, .u.i = is_gemm ? 2 : 1}};
-    OX_TRY(put_packed(r, n, w->node->in[0], w->block, w->by_row, &packed));
+    OX_TRY(put_packed(r, n, 0, w, &packed));
     if (!w->by_row)
         OX_TRY(put_transposed(r, n, w->node->in[1], &scales));
     if (has_zeros)
-        OX_TRY(put_packed(r, n, w->node->in[2], 0, w->by_row, &zeros));
+        OX_TRY(put_packed(r, n, 2, w, &zeros));
     const ox_index in[] = {(ox_index)a, (ox_index)packed, (ox_index)scales, (ox_index)zeros, OX_NONE, (ox_index)bias};
     OX_TRY(ox_quant_replace(r, n, b, &r->scope->nodes[n], op, bias >= 0 ? 6 : has_zeros ? 4 : 3, in));
     r->scope->nodes[n].version = 1;
@@ -182,11 +216,18 @@ static ox_status rewrite_product(ox_requantizer *r, int32_t n) {
 
 /* ---- Rows ---------------------------------------------------------------------------------------------------- */
 
+/* Rows of a value: where it is unpacked, rows of bytes, which are unpacked then. */
 static ox_status put_gather(ox_requantizer *r, int32_t n, int32_t value, int32_t *out) {
     ox_node node = {.version = r->scope->nodes[n].version};
-    const int32_t in[] = {value, r->scope->nodes[n].in[1]};
+    const codes x = find_codes(r, value);
+    const int32_t in[] = {x.packed ? x.bytes : value, r->scope->nodes[n].in[1]};
     node.op = ox_op_find("", "Gather", node.version, NULL);
-    return ox_quant_put(r, n, &node, 2, in, value, out);
+    OX_TRY(ox_quant_put(r, n, &node, 2, in, value, out));
+    if (!x.packed)
+        return OX_OK;
+    const ox_node unpack = *x.unpack;
+    const int32_t rows = *out;
+    return ox_quant_put(r, n, &unpack, 1, &rows, value, out);
 }
 
 /* The attributes of a DequantizeLinear whose blocks lie along the last axis. */
@@ -202,13 +243,13 @@ static ox_status keep_last_axis(ox_requantizer *r, const ox_node *from, ox_node 
 /* Whether the DequantizeLinear takes its inputs as they are: rows of some would not tell. */
 static bool has_known_rows(const ox_requantizer *r, const ox_node *dequantize) {
     const int64_t axis = ox_emit_int(dequantize, "axis", 1), block = ox_emit_int(dequantize, "block_size", 0);
-    const ox_tensor *x = ox_quant_known(r, dequantize->in[0]),
-                    *scales = ox_quant_known(r, ox_quant_input(dequantize, 1));
-    if (!is_packed_matrix(x) || !is_packed_matrix(scales) || block < 1 || (axis != 1 && axis != -1))
+    const codes x = find_codes(r, dequantize->in[0]), zeros = find_codes(r, ox_quant_input(dequantize, 2));
+    const ox_tensor *scales = ox_quant_known(r, ox_quant_input(dequantize, 1));
+    if (!is_packed_matrix(&x.tensor) || !is_packed_matrix(scales) || block < 1 || (axis != 1 && axis != -1))
         return false;
-    const block_weights w = {.k = x->dims[1], .n = x->dims[0], .block = block, .by_row = true};
-    const int32_t zero = ox_quant_input(dequantize, 2);
-    return is_of_blocks(scales, scales->dtype, &w) && (zero < 0 || is_of_blocks(ox_quant_known(r, zero), x->dtype, &w));
+    const block_weights w = {.k = x.tensor.dims[1], .n = x.tensor.dims[0], .block = block, .by_row = true};
+    return is_of_blocks(scales, scales->dtype, &w) &&
+           (ox_quant_input(dequantize, 2) < 0 || is_of_blocks(&zeros.tensor, x.tensor.dtype, &w));
 }
 
 /* Whether the model states no other type of what a DequantizeLinear gives. */

@@ -1,7 +1,18 @@
 /* visit.c: visits the nodes of a model. */
 #include "visit.h"
 
+#include "ops/index/unpack_bits.h"
 #include "write_plan.h"
+
+/* Whether the loader made the node of an initializer that stays packed: the model has no such node. */
+static bool is_made(const ox_graph *graph, const ox_node *node) {
+#if OX_WITH_OWN_OPERATORS
+    return node->op == &ox_op_unpack_bits && ox_graph_weight(graph, node->in[0]);
+#else
+    (void)graph, (void)node;
+    return false;
+#endif
+}
 
 /* The frame in which a node runs a subgraph, NULL if it never did. */
 static const ox_frame *frame_of(const ox_frame *frame, int n, const ox_graph *graph) {
@@ -48,6 +59,8 @@ static const char *algorithm_of(const ox_frame *frame, int n) {
 void ox_visit(const ox_graph *graph, const ox_frame *frame, int depth, ox_node_fn *visit, void *context) {
     for (int n = 0; n < graph->nnodes; n++) {
         const ox_node *node = &graph->nodes[n];
+        if (is_made(graph, node))
+            continue;
         ox_node_info info = {.depth = depth,
                              .name = ox_graph_node_name(graph, n),
                              .domain = node->op->domain,
@@ -77,11 +90,24 @@ static void take_tensor(ox_value_info *info, const ox_tensor *tensor) {
     info->dims = tensor->dims;
 }
 
+/* What is known of an initializer that stays packed: `dims` are those of all that its node gives. */
+static void take_packed(ox_value_info *info, const ox_graph *graph, int v) {
+    const ox_dtype dtype = ox_graph_dtype(graph, v);
+    for (int n = 0; n < graph->nnodes && !ox_is_value(dtype) && OX_BIT(dtype) & OX_SET_PACKED; n++) {
+        const ox_node *node = &graph->nodes[n];
+        for (int i = 0; i < node->nattrs && is_made(graph, node) && node->out[0] == v; i++)
+            if (node->attrs[i].kind == OX_ATTR_INTS)
+                take_tensor(info, &(ox_tensor){dtype, (int)node->attrs[i].count, node->attrs[i].u.ints, NULL, NULL});
+    }
+}
+
 /* What the model states of a value that is an input or an initializer. */
 static void take_stated(ox_value_info *info, const ox_graph *graph, int v) {
     const ox_slot *weight = ox_graph_weight(graph, v);
     if (weight)
         take_tensor(info, &weight->tensor);
+    else
+        take_packed(info, graph, v);
     for (int i = 0; i < graph->ninputs; i++) {
         const ox_port *input = &graph->inputs[i];
         if (input->value != v)

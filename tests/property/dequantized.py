@@ -39,7 +39,7 @@ class Drawn:
     """A model, its inputs, what it gives in float64, and whether weights stay as they are."""
 
     def __init__(self, rng):
-        n, k, rows = nbits.sizes(rng)
+        n, k, rows = nbits.sizes(rng) if rng.random() < 0.85 else nbits.large_sizes(rng)
         kind, block = str(rng.choice(list(TYPES))), int(rng.choice([16, 32, 64, 128, 256, 2 ** 50, 8, 24]))
         form, opset = str(rng.choice(["MatMul", "MatMul", "Transpose", "Gemm"])), 25 if "2" in kind else int(rng.choice([21, 23, 25]))
         turned = form == "Transpose" or (form == "Gemm" and rng.random() < 0.6)  # weights are [n, k]
@@ -100,6 +100,8 @@ class Drawn:
 def gathered(rng):
     """What is wrong with rows of weights in blocks, of any type and along either axis."""
     kind, block, dims = str(rng.choice(list(TYPES))), int(rng.choice([1, 3, 16, 32])), [int(d) for d in rng.integers(1, [30, 70])]
+    if rng.random() < 0.15:  # of bytes enough to stay packed
+        dims = [int(rng.integers(512, 1200)), 8 * int(rng.integers(32, 70))]
     axis = int(rng.choice([1, -1, 1, 0]))
     counts = [-(-d // block) if i == axis % 2 else d for i, d in enumerate(dims)]
     floats, (low, bits) = str(rng.choice(["float", "float16"])), TYPES[kind]

@@ -43,6 +43,14 @@ def sizes(rng, n_most=90, k_most=300):
     return n, k, rows
 
 
+def large_sizes(rng):
+    """The same, of weights that take more than 64 KB in 2 bits or 4."""
+    n, k = int(rng.integers(500, 700)), int(rng.integers(530, 700))
+    if rng.random() < 0.7:  # rows that fill whole bytes
+        n, k = -n // 4 * -4, -k // 4 * -4
+    return n, k, [int(rng.choice([1, 2, 9]))]
+
+
 def rounded(a, block):
     """Rows as accuracy_level 4 has them: bytes with a scale for each block, but for those with huge elements."""
     a, k, huge = a.astype(np.float32), a.shape[-1], (np.abs(a) >= 2.0 ** 100).any(-1, keepdims=True)

@@ -6,6 +6,7 @@
 #include "loops/lanes.h"
 #include "ops/blocks.h"
 #include "ops/dense.h"
+#include "unpack_bits.h"
 
 #if OX_WITH_OWN_OPERATORS
 
@@ -16,16 +17,40 @@ enum {
     TILE = 64 /* rows and columns that are transposed at a time */
 };
 
-static ox_status infer(ox_call *call) {
+/* The matrix that is packed. */
+typedef struct code_matrix {
+    ox_dtype dtype;
+    int64_t dims[2];
+    bool packed; /* its rows are bytes as UnpackBits reads them */
+} code_matrix;
+
+static ox_status read_codes(ox_call *call, code_matrix *read) {
     const ox_tensor *x = call->in[0];
-    const int64_t block = ox_call_int(call, "block", 0);
-    OX_TRY(ox_call_check_dtype(call, 0, CODES));
+    const int64_t type = ox_call_int(call, "dtype", OX_UNDEFINED);
+    *read = (code_matrix){.dtype = x->dtype, .packed = type != OX_UNDEFINED};
+    OX_TRY(ox_call_check_dtype(call, 0, read->packed ? OX_BIT(OX_UINT8) : CODES));
     if (x->rank != 2 || !x->dims[0] || !x->dims[1])
         return ox_call_fail(call, OX_ERROR_SHAPE, "%s must be a matrix with elements", OX_INPUT(call, 0));
-    const int bits = ox_dtype_bits(x->dtype);
+    memcpy(read->dims, x->dims, sizeof read->dims);
+    if (!read->packed)
+        return OX_OK;
+    if (type < 0 || type >= OX_DTYPE_COUNT || !(OX_BIT(type) & OX_SET_PACKED))
+        return ox_call_fail(call, OX_ERROR_MODEL, "attribute 'dtype' is %lld, no integer of 4 or 2 bits",
+                            (long long)type);
+    read->dtype = (ox_dtype)type;
+    if (!ox_mul_i64(x->dims[1], 8 / ox_dtype_bits(read->dtype), &read->dims[1]))
+        return ox_call_fail(call, OX_ERROR_SHAPE, "%s has too many elements", OX_INPUT(call, 0));
+    return OX_OK;
+}
+
+static ox_status infer(ox_call *call) {
+    const int64_t block = ox_call_int(call, "block", 0);
+    code_matrix x;
+    OX_TRY(read_codes(call, &x));
+    const int bits = ox_dtype_bits(x.dtype);
     const int by_row = ox_call_int(call, "by_row", 0) != 0;
-    const int64_t k = x->dims[by_row], blocks = block ? (k - 1) / block + 1 : 1;
-    const int64_t dims[] = {x->dims[!by_row], blocks, ox_bits_bytes(block ? block : k, bits)};
+    const int64_t k = x.dims[by_row], blocks = block ? (k - 1) / block + 1 : 1;
+    const int64_t dims[] = {x.dims[!by_row], blocks, ox_bits_bytes(block ? block : k, bits)};
     return ox_call_output(call, 0, OX_UINT8, block ? 3 : 2, block ? dims : (int64_t[]){dims[0], dims[2]});
 }
 
@@ -35,6 +60,7 @@ typedef struct pack_job {
     ox_transpose_fn *transpose; /* NULL: rows lie in x */
     int64_t k, n, row;          /* bytes of a packed row */
     int bits, above;            /* what is added to codes, modulo 2^bits */
+    bool packed;                /* x is */
 } pack_job;
 
 /* Codes in whole bytes, and those of the last byte. */
@@ -65,35 +91,68 @@ static void pack_codes(const pack_job *job, int64_t count, const uint8_t *codes,
         pack_some(8, job->above, count, codes, to);
 }
 
+/* A row that lies packed already: what is added to a code changes its highest bit alone. */
+static void copy_row(const pack_job *job, const uint8_t *from, uint8_t *to) {
+    const uint8_t flip = (uint8_t)(job->above * (0xff / ((1 << job->bits) - 1)));
+    const int64_t bytes = job->k * job->bits / 8;
+    for (int64_t i = 0; i < bytes; i++)
+        to[i] = from[i] ^ flip;
+}
+
+static void pack_row(const pack_job *job, int64_t n) {
+    if (job->packed)
+        copy_row(job, job->x + n * (job->k * job->bits / 8), job->to + n * job->row);
+    else
+        pack_codes(job, job->k, job->x + n * job->k, job->to + n * job->row);
+}
+
+/* Codes of `rows` columns of x, which become rows, and of `count` along k. */
+static void pack_tile(const pack_job *job, int64_t n, int64_t rows, int64_t k, int64_t count) {
+    uint8_t turned[TILE * TILE], apart[TILE * TILE];
+    const uint8_t *x = job->x + k * job->n + n;
+    int64_t step = job->n;
+    if (job->packed) { /* tiles begin with whole bytes, and so do rows of x end */
+        const int64_t bytes = rows * job->bits / 8, row = job->n * job->bits / 8;
+        const ox_dtype dtype = job->bits == 4 ? OX_UINT4 : OX_UINT2;
+        for (int64_t i = 0; i < count; i++)
+            ox_unpack_bits(dtype, bytes, job->x + (k + i) * row + n * job->bits / 8, apart + i * TILE);
+        x = apart;
+        step = TILE;
+    }
+    job->transpose(count, rows, (char *)turned, TILE, (const char *)x, step, 0);
+    for (int64_t i = 0; i < rows; i++)
+        pack_codes(job, count, turned + i * TILE, job->to + (n + i) * job->row + k * job->bits / 8);
+}
+
 static void pack_part(void *context, int part, int parts) {
     const pack_job *job = context;
-    uint8_t codes[TILE * TILE];
+    const int64_t unit = job->transpose ? TILE : 1; /* what lies packed is cut between bytes */
     int64_t first, end;
-    ox_pool_range(job->n, part, parts, &first, &end);
+    ox_pool_range((job->n - 1) / unit + 1, part, parts, &first, &end);
+    first *= unit;
+    end = ox_least(end * unit, job->n);
     memset(job->to + first * job->row, 0, (size_t)((end - first) * job->row));
     for (; !job->transpose && first < end; first++)
-        pack_codes(job, job->k, job->x + first * job->k, job->to + first * job->row);
+        pack_row(job, first);
     for (int64_t n = first; n < end; n += TILE)
-        for (int64_t k = 0; k < job->k; k += TILE) {
-            const int64_t rows = ox_least(TILE, end - n), count = ox_least(TILE, job->k - k);
-            job->transpose(count, rows, (char *)codes, TILE, (const char *)job->x + k * job->n + n, job->n, 0);
-            for (int64_t i = 0; i < rows; i++)
-                pack_codes(job, count, codes + i * TILE, job->to + (n + i) * job->row + k * job->bits / 8);
-        }
+        for (int64_t k = 0; k < job->k; k += TILE)
+            pack_tile(job, n, ox_least(TILE, end - n), k, ox_least(TILE, job->k - k));
 }
 
 static ox_status run(ox_call *call) {
-    const ox_tensor *x = call->in[0];
     const int by_row = ox_call_int(call, "by_row", 0) != 0;
-    pack_job job = {.x = x->data,
+    code_matrix x;
+    OX_TRY(read_codes(call, &x));
+    pack_job job = {.x = call->in[0]->data,
                     .to = call->out[0]->data,
                     .transpose = by_row ? NULL : call->loops->transpose(1),
-                    .k = x->dims[by_row],
-                    .n = x->dims[!by_row],
-                    .bits = ox_dtype_bits(x->dtype)};
+                    .k = x.dims[by_row],
+                    .n = x.dims[!by_row],
+                    .bits = ox_dtype_bits(x.dtype),
+                    .packed = x.packed};
     job.row = ox_count(call->out[0]->rank - 1, call->out[0]->dims + 1);
-    job.above = SIGNED & OX_BIT(x->dtype) ? 1 << (job.bits - 1) : 0;
-    ox_pool_run_pieces(call->pool, (double)ox_tensor_count(x), pack_part, &job);
+    job.above = SIGNED & OX_BIT(x.dtype) ? 1 << (job.bits - 1) : 0;
+    ox_pool_run_pieces(call->pool, (double)x.dims[0] * (double)x.dims[1], pack_part, &job);
     return OX_OK;
 }
 
