@@ -102,11 +102,11 @@ def check(rng, _):
 
 
 def resident(path):
-    """Bytes of a mapped file that are in the memory of this process."""
+    """Bytes of a mapped file that are in the memory of this process. Parts that were given back are mappings of their own."""
     with open("/proc/self/smaps") as file:
         lines = file.read().splitlines()
-    at = next(i for i, line in enumerate(lines) if line.endswith(path))
-    return next(int(line.split()[1]) << 10 for line in lines[at:] if line.startswith("Rss:"))
+    starts = [i for i, line in enumerate(lines) if line.endswith(path)]
+    return sum(next(int(line.split()[1]) << 10 for line in lines[at:] if line.startswith("Rss:")) for at in starts)
 
 
 def check_memory():

@@ -8,9 +8,11 @@ import sys
 import tempfile
 
 import arrays
+import mapped
 import nbits
 import numpy as np
 import oxlib
+import tally
 import trials
 from onnx import TensorProto, helper, numpy_helper
 
@@ -32,15 +34,15 @@ class Drawn:
     def __init__(self, rng, folder):
         self.rng, self.folder, self.kind = rng, folder, str(rng.choice(list(TYPES)))
         self.low, self.bits = TYPES[self.kind]
-        self.block = int(rng.choice([16, 32, 64, 3]))
+        self.block = int(rng.choice([16, 32, 64, 128, 256, 3]))
         self.shape = self.draw_shape()
         self.codes = rng.integers(self.low, self.low + 2 ** self.bits, self.shape)
         self.scales = {}
         self.nodes, self.outputs, self.fixed, self.inputs = [], {}, [], []
         self.form = str(rng.choice(["raw"] * 6 + ["int32", "external", "external", "default"]))
         self.place = str(rng.choice(["main"] * 4 + ["inside", "captured"]))
-        readers = ["blocks", "blocks", "products", "products", "gather", "channels", "cast", "slice", "output", "zeros"]
-        self.readers = [str(name) for name in rng.choice(readers, int(rng.integers(1, 4)))]
+        readers = ["blocks", "products", "products", "products", "products", "products", "gather", "gather", "channels", "cast", "slice", "output", "zeros"]
+        self.readers = [str(name) for name in rng.choice(readers, int(rng.choice([1, 1, 1, 2, 3])))]
         for turn, name in enumerate(self.readers):
             getattr(self, name)(f"{turn}")
         self.what = f"{self.kind} {self.shape}, blocks of {self.block}, {self.form}, {self.place}: {', '.join(self.readers)}"
@@ -89,6 +91,9 @@ class Drawn:
         names = ["w", self.constant(f"s{turn}", scales)]
         if zeros or self.rng.random() < 0.4:
             points = self.rng.integers(self.low, self.low + 2 ** self.bits, counts)
+            if self.rng.random() < 0.3:  # that of MatMulNBits where none is given: everywhere, or in every other place
+                points[:] = self.low + 2 ** (self.bits - 1)
+                points.reshape(-1)[1::int(self.rng.choice([2, points.size]))] = self.low
             packed = nbits.pack((points & ((1 << self.bits) - 1)).reshape(1, -1), self.bits).tobytes()
             self.fixed.append(helper.make_tensor(f"z{turn}", number(self.kind), counts, packed, raw=True))
             names.append(f"z{turn}")
@@ -112,8 +117,8 @@ class Drawn:
         if len(self.shape) > 2:
             self.blocks(turn)
             return
-        name, weights = self.blocks(turn, int(self.rng.integers(0, 2)))
         turned = bool(self.rng.integers(0, 2))
+        name, weights = self.blocks(turn, int(turned if self.rng.random() < 0.8 else not turned))
         del self.outputs[name]
         weights = weights.T if turned else weights
         a = self.rng.normal(size=[int(self.rng.choice([1, 3, 12])), weights.shape[0]]).astype(np.float32)
@@ -226,10 +231,9 @@ def whole(rng, folder):
     return None
 
 
-def memory(rng):
-    """Loading copies no weights, and what they are laid out in takes little more than the file."""
-    kind, form = str(rng.choice(list(TYPES))), str(rng.choice(["MatMul", "Transpose", "Gemm", "Gather"]))
-    bits, n, k, layers = TYPES[kind][1], 512, 1024, 3
+def layers_of(rng, kind, form, n, k, layers=3):
+    """The bytes of a model of such layers, and its input."""
+    bits = TYPES[kind][1]
     turned = form != "MatMul"
     shape, counts, fixed, nodes = [n, k] if turned else [k, n], [n, k // 32] if turned else [k // 32, n], [], []
     for i in range(layers):
@@ -247,7 +251,13 @@ def memory(rng):
     a = np.array([3, 5]) if form == "Gather" else rng.normal(size=[1, k]).astype(np.float32)
     graph = helper.make_graph(nodes, "g", [info("a", "int64" if form == "Gather" else "float", a.shape)],
                               [info(f"y{i}", "float") for i in range(layers)], fixed)
-    data = helper.make_model(graph, **MODEL).SerializeToString()
+    return helper.make_model(graph, **MODEL).SerializeToString(), a
+
+
+def memory(rng):
+    """Loading copies no weights, and what they are laid out in takes little more than the file."""
+    kind, form = str(rng.choice(list(TYPES))), str(rng.choice(["MatMul", "Transpose", "Gemm", "Gather"]))
+    data, a = layers_of(rng, kind, form, 512, 1024)
     limited = oxlib.Options()
     limited.limits.bytes = len(data) // 4
     try:
@@ -292,5 +302,33 @@ def case(rng, turn):
         return whole(rng, folder)
 
 
+def check_mapped():
+    """None, or what is wrong where weights are only read to be laid out: their file is not in memory."""
+    for form in ("MatMul", "Transpose"):
+        data, a = layers_of(np.random.default_rng(1), "int4", form, 2048, 2048)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.realpath(os.path.join(folder, "model.onnx"))
+            with open(path, "wb") as file:
+                file.write(data)
+            model = oxlib.ModelFile(path)
+            session = oxlib.Session(model)
+            session.set_input(0, arrays.to_tensor(a, "float"))
+            session.run(watched=False)
+            left = mapped.resident(path)
+            session.close()
+            model.close()
+        if left > len(data) * (1 / 4 if form == "MatMul" else 1 / 2):  # the scales of the other are read as they lie
+            return f"{form}: {left} of {len(data)} bytes are still in memory"
+    return None
+
+
+def main():
+    wrong = check_mapped() if os.path.exists("/proc/self/smaps") else None
+    if wrong:
+        print(wrong)
+        return tally.finish(0, 1)
+    return trials.run(case, 300)
+
+
 if __name__ == "__main__":
-    sys.exit(trials.run(case, 300))
+    sys.exit(main())

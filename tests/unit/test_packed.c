@@ -175,8 +175,8 @@ static const void *from_here(void *context, const char *location, size_t offset,
     return weights;
 }
 
-/* w, int4 [256,512], in blocks of 32; op: what else reads it, NULL for nothing. */
-static void put_model(ox_bytes *bytes, const char *op) {
+/* w, int4 [256,512], in blocks of 32; op: what else reads it, NULL for nothing; or it is the default of an input. */
+static void put_model(ox_bytes *bytes, const char *op, bool is_input) {
     ox_bytes tensor = {0}, entry = {0}, graph = {0}, attrs = {0};
     ox_put_int(&tensor, 1, 256);
     ox_put_int(&tensor, 1, 512);
@@ -187,6 +187,8 @@ static void put_model(ox_bytes *bytes, const char *op) {
     ox_put_message(&tensor, 13, &entry);
     ox_put_int(&tensor, 14, 1);
     ox_put_message(&graph, 5, &tensor);
+    if (is_input)
+        ox_put_input(&graph, "w", OX_INT4, 2, (const int64_t[]){256, 512});
     ox_put_input(&graph, "s", OX_FLOAT, 2, (const int64_t[]){8, 512});
     ox_put_attr_int(&attrs, "axis", 0);
     ox_put_attr_int(&attrs, "block_size", 32);
@@ -212,7 +214,7 @@ static void check_model(const ox_options *options, const char *op, bool packed) 
     ox_options given = *options;
     ox_model_info info;
     int count = 0;
-    put_model(&bytes, op);
+    put_model(&bytes, op, false);
     given.external_data = from_here;
     given.limits.nodes = op ? 2 : 1;
     ck_assert_msg(load_with(&bytes, &given) == OX_OK, "%s", error.text);
@@ -240,6 +242,19 @@ START_TEST(weights_that_others_read_are_unpacked) {
 }
 END_TEST
 
+START_TEST(defaults_of_inputs_are_unpacked) {
+    ox_bytes bytes = {0};
+    ox_value_info info;
+    put_model(&bytes, NULL, true);
+    ck_assert_int_eq(load_with(&bytes, &(ox_options){.external_data = from_here}), OX_OK);
+    ck_assert_int_eq(ox_model_input(model, 0, &info), OX_OK);
+    ck_assert_str_eq(info.name, "w");
+    ck_assert_int_eq(info.dtype, OX_INT4);
+    ck_assert_uint_gt(model->loaded_bytes, 2 * sizeof weights);
+    ox_model_free(model);
+}
+END_TEST
+
 START_TEST(weights_are_unpacked_where_nothing_is_rewritten) {
     check_model(&(ox_options){.no_fuse = true}, NULL, false);
     check_model(&(ox_options){.no_integer = true}, NULL, false);
@@ -257,6 +272,7 @@ Suite *ox_suite_packed(void) {
     tcase_add_loop_test(tests, rows_are_packed_of_bytes_as_of_integers, 0, 4);
     tcase_add_test(tests, weights_in_blocks_stay_packed);
     tcase_add_test(tests, weights_that_others_read_are_unpacked);
+    tcase_add_test(tests, defaults_of_inputs_are_unpacked);
     tcase_add_test(tests, weights_are_unpacked_where_nothing_is_rewritten);
     suite_add_tcase(suite, tests);
     return suite;
