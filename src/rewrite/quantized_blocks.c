@@ -69,12 +69,13 @@ static bool has_codes(block_weights *w) {
 
 /* Scales with which a weight is as exact as a float: neither infinite nor below the normal numbers. */
 static bool has_normal_scales(const block_weights *w) {
-    for (int64_t i = 0; i < ox_tensor_count(w->scales); i++) {
+    const int64_t count = ox_tensor_count(w->scales);
+    bool are = true;
+    for (int64_t i = 0; i < count; i++) {
         const float scale = fabsf(ox_quant_float(w->scales, i));
-        if (!(scale <= FLT_MAX / LARGEST) || (scale > 0 && scale < FLT_MIN))
-            return false;
+        are = are && scale <= FLT_MAX / LARGEST && !(scale > 0 && scale < FLT_MIN);
     }
-    return true;
+    return are;
 }
 
 /* Whether MatMulNBits takes all zero points to be what they are if it is given none. */
@@ -85,7 +86,8 @@ static bool has_middle_zeros(const block_weights *w) {
     uint8_t middle = (uint8_t)(w->is_signed ? 0 : 1 << (w->bits - 1));
     if (packed) /* so many times in a byte */
         middle = (uint8_t)(middle * (0xff / ((1 << w->bits) - 1)));
-    for (int64_t i = 0; zeros && i < ox_tensor_count(held); i++)
+    const int64_t count = zeros ? ox_tensor_count(held) : 0;
+    for (int64_t i = 0; i < count; i++)
         if (zeros[i] != middle)
             return false;
     return zeros || w->is_signed;

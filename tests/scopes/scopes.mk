@@ -9,6 +9,11 @@ $(BUILD)/scopes: $(SCOPES_OBJ) $(BUILD)/libox.a
 scopes: $(BUILD)/scopes
 	@$(EMULATOR) $(BUILD)/scopes --rounds $(if $(ALL),20,1) --every $(if $(SANITIZE)$(EMULATOR),20,1)
 
+# Weights of 4 bits stay packed in memory from a size on that no tiny graph has: here from one byte on.
+scopes-packed:
+	+@$(MAKE) -s BUILD='$(BUILD)/packed' ASSERTIONS=1 OPT='$(OPT) -DOX_PACKED_BYTES=1' '$(BUILD)/packed/scopes'
+	@$(BUILD)/packed/scopes --family blocks
+
 -include $(SCOPES_OBJ:.o=.d)
 
-.PHONY: scopes
+.PHONY: scopes scopes-packed

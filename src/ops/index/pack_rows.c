@@ -14,7 +14,8 @@
 #define CODES (SIGNED | OX_BIT(OX_UINT8) | OX_BIT(OX_UINT4) | OX_BIT(OX_UINT2))
 
 enum {
-    TILE = 64 /* rows and columns that are transposed at a time */
+    TILE = 64, /* rows and columns that are transposed at a time, */
+    PAIRS = 64 /* and bytes of two codes each */
 };
 
 /* The matrix that is packed. */
@@ -124,19 +125,55 @@ static void pack_tile(const pack_job *job, int64_t n, int64_t rows, int64_t k, i
         pack_codes(job, count, turned + i * TILE, job->to + (n + i) * job->row + k * job->bits / 8);
 }
 
+typedef struct pairs {
+    uint64_t words[PAIRS / 8];
+} pairs;
+
+/* The first bytes at an address. */
+static pairs load_pairs(const uint8_t *from, int64_t bytes) {
+    pairs loaded = {{0}};
+    if (bytes == PAIRS)
+        memcpy(&loaded, from, PAIRS);
+    else
+        memcpy(&loaded, from, (size_t)bytes);
+    return loaded;
+}
+
+/* The same of codes of 4 bits that lie packed: of a byte of one row and that below it, the lower halves become a byte
+ * of an even row of the result, and the upper ones of the next row. */
+static void turn_pairs(const pack_job *job, int64_t n, int64_t rows, int64_t k, int64_t count) {
+    const uint64_t low = 0x0f0f0f0f0f0f0f0f, flip = job->above ? 0x8888888888888888 : 0;
+    const int64_t row = job->n / 2, bytes = rows / 2, turned = (count + 1) / 2;
+    const uint8_t *x = job->x + k * row + n / 2;
+    pairs even[PAIRS], odd[PAIRS];
+    for (int64_t i = 0; i < turned; i++, x += 2 * row) {
+        const pairs a = load_pairs(x, bytes), b = load_pairs(x + row, 2 * i + 1 < count ? bytes : 0);
+        for (int w = 0; w < PAIRS / 8; w++) {
+            even[i].words[w] = ((a.words[w] & low) | (b.words[w] & low) << 4) ^ flip;
+            odd[i].words[w] = ((a.words[w] >> 4 & low) | (b.words[w] & ~low)) ^ flip;
+        }
+    }
+    char *to = (char *)job->to + n * job->row + k / 2;
+    job->transpose(turned, bytes, to, 2 * job->row, (const char *)even, PAIRS, 0);
+    job->transpose(turned, bytes, to + job->row, 2 * job->row, (const char *)odd, PAIRS, 0);
+}
+
 static void pack_part(void *context, int part, int parts) {
     const pack_job *job = context;
-    const int64_t unit = job->transpose ? TILE : 1; /* what lies packed is cut between bytes */
+    const bool has_pairs = job->transpose && job->packed && job->bits == 4;
+    const int64_t unit = has_pairs ? 2 * PAIRS : job->transpose ? TILE : 1; /* what lies packed is cut between bytes */
     int64_t first, end;
     ox_pool_range((job->n - 1) / unit + 1, part, parts, &first, &end);
+    if (first >= end)
+        return;
     first *= unit;
     end = ox_least(end * unit, job->n);
     memset(job->to + first * job->row, 0, (size_t)((end - first) * job->row));
     for (; !job->transpose && first < end; first++)
         pack_row(job, first);
-    for (int64_t n = first; n < end; n += TILE)
-        for (int64_t k = 0; k < job->k; k += TILE)
-            pack_tile(job, n, ox_least(TILE, end - n), k, ox_least(TILE, job->k - k));
+    for (int64_t n = first; n < end; n += unit)
+        for (int64_t k = 0; k < job->k; k += unit)
+            (has_pairs ? turn_pairs : pack_tile)(job, n, ox_least(unit, end - n), k, ox_least(unit, job->k - k));
 }
 
 static ox_status run(ox_call *call) {
