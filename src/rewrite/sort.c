@@ -90,6 +90,7 @@ static ox_status sort(ox_builder *b, ox_scope *scope) {
     }
     memcpy(scope->nodes, sorted, count * sizeof *sorted);
     scope->node_names = names;
+    scope->name_room = scope->nnodes;
     return OX_OK;
 }
 
