@@ -1,7 +1,7 @@
 """allocations.py --nodes DIR: every allocation fails once, and once with all later ones, and nothing breaks.
 
 The models are one case of ONNX's node suite for each operator that ox has, models with subgraphs and model-local
-functions among them, one with a product and its epilogue, and one with external data. For each of them, and for every
+functions among them, one with a product and its epilogue, one with external data, and one with packed weights. For each of them, and for every
 n, the n-th allocation of loading, preparing and running it fails: that is an OX_ERROR_MEMORY with a text, nothing
 leaks, every block is given back with its size, and the same step works when it is tried again, with the results of a
 run in which nothing fails. Needs the Python package onnx.
@@ -174,6 +174,23 @@ def epilogue_case():
     return case
 
 
+def packed_case():
+    """Weights of 4 bits that stay packed, behind a node that reads them before it is there; and some that do not."""
+    weights = [helper.make_tensor(name, TensorProto.INT4, [256, 512], bytes(range(256)) * 256, raw=True) for name in "wv"]
+    scales = helper.make_tensor("s", TensorProto.FLOAT, [8, 512], [0.25] * 4096)
+    nodes = [helper.make_node("MatMul", ["a", "d"], ["y"]),
+             helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32),
+             helper.make_node("DequantizeLinear", ["v", "s"], ["e"], axis=0, block_size=32),
+             helper.make_node("Cast", ["v"], ["z"], to=TensorProto.FLOAT)]
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "yez"]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("a", TensorProto.FLOAT, [1, 256])], values, [*weights, scales])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    data = (C.c_float * 256)(*range(-128, 128))
+    case = Case("packed weights", [oxlib.make_tensor(1, [1, 256], None, C.addressof(data))], model.SerializeToString())
+    case.keeps = data
+    return case
+
+
 def text_case(name, text, *shapes):
     """A model in ONNX's own words, with inputs of float."""
     data = (C.c_float * 64)(*(k / 32 - 1 for k in range(64)))
@@ -254,7 +271,7 @@ def main():
     options = parser.parse_args()
     passed = failed = allocations = 0
     with tempfile.TemporaryDirectory() as folder:
-        for case in [epilogue_case(), external_case(pathlib.Path(folder)), *preview_cases(),
+        for case in [epilogue_case(), external_case(pathlib.Path(folder)), packed_case(), *preview_cases(),
                      *node_cases(options.nodes)]:
             threads = 2 if passed % 10 == 0 else 1
             count, wrong = problem(case, threads)

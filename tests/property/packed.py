@@ -28,6 +28,10 @@ def info(name, kind, dims=None):
     return helper.make_tensor_value_info(name, number(kind), dims)
 
 
+def type_of(array):
+    return {"float16": "float16", "int64": "int64", "bool": "bool"}.get(str(array.dtype), "float")
+
+
 class Drawn:
     """A model with the weights w, and what its outputs are."""
 
@@ -84,9 +88,9 @@ class Drawn:
 
     def blocks(self, turn, axis=None, zeros=None):
         """The floats of a DequantizeLinear."""
-        axis = int(self.rng.integers(0, 2)) if axis is None else axis
+        halves, axis = axis is None and self.rng.random() < 0.4, int(self.rng.integers(0, 2)) if axis is None else axis
         counts = [-(-d // self.block) if i == axis else d for i, d in enumerate(self.shape)]
-        scales = self.rng.uniform(0.01, 0.1, counts).astype(np.float32)
+        scales = self.rng.uniform(0.01, 0.1, counts).astype(np.float16 if halves else np.float32)
         each, points = np.repeat(scales, self.block, axis).take(range(self.shape[axis]), axis), 0
         names = ["w", self.constant(f"s{turn}", scales)]
         if zeros or self.rng.random() < 0.4:
@@ -99,7 +103,12 @@ class Drawn:
             names.append(f"z{turn}")
             points = np.repeat(points, self.block, axis).take(range(self.shape[axis]), axis)
         self.nodes.append(helper.make_node("DequantizeLinear", names, [f"y{turn}"], axis=axis, block_size=self.block))
-        self.outputs[f"y{turn}"] = (self.codes - points).astype(np.float32) * each, None
+        self.outputs[f"y{turn}"] = ((self.codes - points).astype(np.float32) * each.astype(np.float32)).astype(scales.dtype), None
+        if halves and self.rng.random() < 0.7:  # something for float16_sums to widen
+            del self.outputs[f"y{turn}"]
+            self.inputs.append((f"a{turn}", np.array([2], np.float16)))
+            self.nodes.append(helper.make_node("Mul", [f"y{turn}", f"a{turn}"], [f"p{turn}"]))
+            self.outputs[f"p{turn}"] = ((self.codes - points).astype(np.float32) * each.astype(np.float32) * 2).astype(np.float16), None
         return f"y{turn}", (self.codes - points).astype(np.float64) * each
 
     def zeros(self, turn):
@@ -158,8 +167,8 @@ class Drawn:
         self.outputs[name] = self.codes, self.kind
 
     def build(self):
-        ends = [info(name, self.kind if isinstance(extra, str) else "float") for name, (_, extra) in self.outputs.items()]
-        given = [info(name, "float" if array.dtype == np.float32 else "int64", array.shape) for name, array in self.inputs]
+        ends = [info(name, extra if isinstance(extra, str) else type_of(right)) for name, (right, extra) in self.outputs.items()]
+        given = [info(name, type_of(array), array.shape) for name, array in self.inputs]
         fixed = [self.tensor(), *self.fixed]
         if self.rng.random() < 0.3:
             self.nodes.reverse()  # in an order that cannot run
@@ -193,7 +202,7 @@ class Drawn:
         try:
             for _ in range(2):
                 for i, (_, array) in enumerate(self.inputs):
-                    session.set_input(i, arrays.to_tensor(array, {"f": "float", "i": "int64", "b": "bool"}[array.dtype.kind]))
+                    session.set_input(i, arrays.to_tensor(array, type_of(array)))
                 session.run(watched=not extra)
             return [arrays.from_tensor(session.output(i))[1].copy() for i in range(len(self.outputs) + extra)], session.nodes()
         finally:
@@ -217,7 +226,7 @@ def compare(drawn, got, extra):
 
 def whole(rng, folder):
     drawn = Drawn(rng, folder)
-    for options in ({}, {"no_fuse": True}, {"no_integer": True}, {"check": True}, {"threads": 3}):
+    for options in ({}, {"no_fuse": True}, {"no_integer": True}, {"check": True}, {"threads": 3}, {"float16_sums": True}):
         extra = drawn.place != "inside" and bool(rng.random() < 0.3)
         try:
             got, nodes = drawn.run(options, extra)
