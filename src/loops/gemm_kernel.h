@@ -54,6 +54,22 @@ typedef struct ox_gemm_tile {
 } ox_gemm_tile;
 typedef void ox_gemm_tile_fn(const ox_gemm_tile *tile);
 
+/* Where groups of rows of B lie one after the other outside of panels: the columns of a tile lie side by side from an
+ * address on. Those whose bit is not set are not there, and not read. */
+typedef struct ox_gemm_place {
+    uintptr_t from;
+    uint64_t within;
+    int64_t groups;
+} ox_gemm_place;
+
+/* All groups of a tile's rows of B, which are `step` bytes apart in a place; what is not there is made of `fill`. */
+typedef struct ox_gemm_places {
+    int64_t count;
+    uintptr_t step;
+    uint32_t fill;
+    ox_gemm_place place[];
+} ox_gemm_places;
+
 /* Weaves rows for a tile: OX_GEMM_WOVEN bytes of each row, then the next ones of each, up to zeros behind the last.
  * Five rows lie as six do, and the last is there twice. */
 typedef void ox_gemm_weave_fn(int64_t rows, int64_t bytes, const char *from, int64_t from_row, char *to);
@@ -107,6 +123,7 @@ struct ox_gemm_kernel {
     ox_gemm_tile_fn *woven_tile; /* ... whose rows of A are woven; a_row is not used. The sums are the same ones */
     ox_gemm_tile_fn *row_tile;   /* or NULL: for products of one row, whose sums it adds in another order. It takes all
                                   * columns of panels that lie behind each other, and does not look ahead. */
+    ox_gemm_tile_fn *place_tile; /* or NULL: of which `b` has ox_gemm_places */
     ox_gemm_finish_fn *finish;   /* NULL if sums are not finished by these loops */
     ox_gemm_rows_fn *row_vector; /* NULL if there is neither this nor dots */
     ox_gemm_dots_fn *dots;

@@ -61,6 +61,9 @@ def check(rng, _):
     kernel = [number(rng, 5, 7) if large else number(rng, 1, 3) for _ in range(spatial)]
     strides, dilations = [number(rng, 1, 3) for _ in kernel], [number(rng, 1, 2) for _ in kernel]
     pads = [number(rng, 0, 2) for _ in range(2 * spatial)]
+    if rng.random() < 0.3: # lines of results as long as those of the image
+        strides, before = [1] * spatial, [number(rng, 0, (k - 1) * d) for k, d in zip(kernel, dilations)]
+        pads = before + [(k - 1) * d - b for k, d, b in zip(kernel, dilations, before)]
     dims = [(k - 1) * d + number(rng, 1, 9) for k, d in zip(kernel, dilations)]
     if rng.random() < 0.3: # rows of several vectors
         dims[-1] += number(rng, 4, 150)

@@ -102,13 +102,16 @@ static void end(scope *s, int result) {
 typedef struct conv {
     int64_t images, groups, in, out; /* channels of a group */
     int spatial;
-    int64_t size[2], kernel[2], stride[2], pad[2], dilation[2];
+    int64_t size[2], kernel[2], stride[2];
+    int64_t pad[4]; /* before an image, and by how much padding behind it is more */
+    int64_t dilation[2];
 } conv;
 
 static const conv pointwise = {1, 1, 1, 1, 1, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
 
 static void set_windows(scope *s, const conv *c) {
-    const int64_t pads[] = {c->pad[0], c->spatial > 1 ? c->pad[1] : c->pad[0], c->pad[0], c->pad[1]};
+    const int64_t pads[] = {c->pad[0], c->spatial > 1 ? c->pad[1] : c->pad[0], c->pad[0] + c->pad[2],
+                            c->pad[1] + c->pad[3]};
     scope_ints(s, "pads", 2 * c->spatial, pads);
     scope_ints(s, "strides", c->spatial, c->stride);
     scope_ints(s, "dilations", c->spatial, c->dilation);
@@ -228,6 +231,27 @@ static void each_rows(scope *s) {
                     c.pad[0] = taps / 2 + (k == 1 && taps > 1), c.pad[1] = c.kernel[1] / 2;
                     check_conv_by(s, &c, "rows");
                 }
+}
+
+/* Lines of results as long as those of the image, whose words are read where they lie: widths about vectors and tiles,
+ * lines that end within a vector, uneven padding, more groups of k than a block, and dilations larger than the image.
+ */
+static void each_placed(scope *s) {
+    static const int64_t kernels[][2] = {{3, 3}, {1, 3}, {2, 2}, {5, 1}, {4, 5}}, ins[] = {2, 4, 7, 130};
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+        for (int64_t wide = 1; wide <= 70; wide += wide < 20 ? 1 : 7)
+            for (int64_t dilation = 1; dilation <= 3; dilation++) {
+                const int64_t turn = (int64_t)k + wide + dilation, reach = (kernels[k][1] - 1) * dilation;
+                const bool is_deep = turn % 4 == 3;
+                conv c = {.images = 1 + turn % 2, .groups = is_deep ? 1 : 1 + turn % 3, .in = ins[turn % 4]};
+                c.out = 1 + turn % 14, c.spatial = 2, c.size[0] = is_deep ? 2 : 1 + (turn * 5) % 9, c.size[1] = wide,
+                c.pad[0] = turn % 4;
+                c.pad[1] = turn % (reach + 1), c.pad[3] = reach - 2 * c.pad[1];
+                for (int d = 0; d < 2; d++)
+                    c.kernel[d] = kernels[k][d], c.stride[d] = 1, c.dilation[d] = dilation;
+                if (c.size[0] + 2 * c.pad[0] > (c.kernel[0] - 1) * dilation)
+                    check_conv_by(s, &c, "words");
+            }
 }
 
 /* One input channel for each group: rows of all widths about those of vectors, which pick what windows see. */
@@ -482,6 +506,7 @@ void scope_quantized(scope *s) {
     each_pointwise(s);
     each_window(s);
     each_rows(s);
+    each_placed(s);
     each_depth(s);
     each_picks(s);
     each_product(s);

@@ -180,6 +180,79 @@ static inline __attribute__((always_inline)) void tile(ox_gemm_tile_fn *const ti
 #define OF_WOVEN(kind)
 #endif
 
+/* ---- Tiles of what lies elsewhere ------------------------------------------------------------------------------ */
+
+#ifdef OX_DOT_PLACES
+/* Adds the products for the groups of one place. */
+static inline __attribute__((always_inline)) const char *add_place(const bool is_signed, const int rows,
+                                                                   const int vectors, const ox_gemm_tile *t,
+                                                                   const ox_gemm_place *place, const char *a,
+                                                                   ox_dot_lanes fill, ox_dot_lanes sum[][VECTORS]) {
+    const uintptr_t step = ((const ox_gemm_places *)(const void *)t->b)->step;
+    uintptr_t b = place->from;
+    for (int64_t left = place->groups; left > 0; left--, a += GROUP, b += step) {
+        ox_dot_lanes right[VECTORS];
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            right[j] = ox_dot_load_within(fill, place->within >> (j * LANES), b + (uintptr_t)(j * B_VECTOR));
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++) {
+            const ox_dot_lanes weights = (ox_dot_lanes){0} + OX_GET(u32, a + i * t->a_row);
+#pragma GCC unroll 4
+            for (int j = 0; j < vectors; j++)
+                sum[i][j] = is_signed ? ox_dot(sum[i][j], right[j], weights) : ox_dot(sum[i][j], weights, right[j]);
+        }
+    }
+    return a;
+}
+
+static inline __attribute__((always_inline)) void multiply_places(const bool is_signed, const int rows,
+                                                                  const int vectors, const ox_gemm_tile *t) {
+    const ox_gemm_places *places = (const void *)t->b;
+    const ox_dot_lanes fill = (ox_dot_lanes){0} + places->fill;
+    const char *a = t->a;
+    ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
+    for (int64_t p = 0; p < places->count; p++)
+        a = add_place(is_signed, rows, vectors, t, &places->place[p], a, fill, sum);
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++) {
+        loose_lanes *to = (void *)(t->c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
+        ox_dot_lanes all = sum[i / vectors][i % vectors];
+        if (t->add)
+            all += *to;
+        *to = all;
+    }
+}
+
+#define PLACE_TILE(kind, is_signed, rows, vectors)                                                                     \
+    static void place_##kind##_##rows##_##vectors(const ox_gemm_tile *t) {                                             \
+        multiply_places(is_signed, rows, vectors, t);                                                                  \
+    }
+#define PLACE_TILES(kind, is_signed, vectors)                                                                          \
+    PLACE_TILE(kind, is_signed, 1, vectors)                                                                            \
+    PLACE_TILE(kind, is_signed, 2, vectors)                                                                            \
+    PLACE_TILE(kind, is_signed, 3, vectors)                                                                            \
+    PLACE_TILE(kind, is_signed, 4, vectors)                                                                            \
+    PLACE_TILE(kind, is_signed, 5, vectors)                                                                            \
+    PLACE_TILE(kind, is_signed, 6, vectors)
+#define PLACE_NAMES(kind, is_signed, vectors)                                                                          \
+    {place_##kind##_1_##vectors, place_##kind##_2_##vectors, place_##kind##_3_##vectors,                               \
+     place_##kind##_4_##vectors, place_##kind##_5_##vectors, place_##kind##_6_##vectors},
+#define PLACES(kind, is_signed)                                                                                        \
+    EACH_WIDTH(kind, is_signed, PLACE_TILES)                                                                           \
+    static void tile_places_##kind(const ox_gemm_tile *t) {                                                            \
+        static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(kind, is_signed, PLACE_NAMES)};         \
+        tile(tiles, t);                                                                                                \
+    }
+#define OF_PLACES(kind) tile_places_##kind
+#else
+#define PLACES(kind, is_signed)
+#define OF_PLACES(kind) NULL
+#endif
+
 /* ---- Matrix registers ------------------------------------------------------------------------------------------ */
 
 #if defined(OX_AMX) && OX_DOT_VALUES == 4
@@ -346,18 +419,19 @@ static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int6
     pack_rows(from, rows, columns, 0x80, to, to_row);
 }
 
-#define ROW(kind, left, right, row_count, row_pack, row_shift)                                                         \
+#define ROW(kind, left, right, row_count, row_pack, row_shift, row_places)                                             \
     {                                                                                                                  \
         .a = left, .b = right, .c = OX_INT32, .rows = row_count, .columns = COLUMNS, .unit = LANES, .depth = DEPTH,    \
-        .group = GROUP, .a_row = A_ROW, .tile = tile_##kind, OF_WOVEN(kind).packed_size = ox_gemm_size_of_panels,      \
-        .find_panel = ox_gemm_find_panel, .pack_a = pack_a, .pack_b = row_pack, .shift = row_shift                     \
+        .group = GROUP, .a_row = A_ROW, .tile = tile_##kind, OF_WOVEN(kind).place_tile = row_places,                   \
+        .packed_size = ox_gemm_size_of_panels, .find_panel = ox_gemm_find_panel, .pack_a = pack_a, .pack_b = row_pack, \
+        .shift = row_shift                                                                                             \
     }
 
 /* Of right matrices that are of the panels' kind, and of the other one. */
-#define ROWS(kind, left, right, rows)                                                                                  \
+#define ROWS(kind, left, right, rows, places)                                                                          \
     {                                                                                                                  \
-        ROW(kind, left, right, rows, pack_b, 0),                                                                       \
-            ROW(kind, left, right, rows, pack_b_moved, (right) == OX_INT8 ? 0U - 128 : 128)                            \
+        ROW(kind, left, right, rows, pack_b, 0, places),                                                               \
+            ROW(kind, left, right, rows, pack_b_moved, (right) == OX_INT8 ? 0U - 128 : 128, places)                    \
     }
 
 #if defined(OX_AMX) && OX_DOT_VALUES == 4
@@ -365,7 +439,7 @@ static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int6
     static void tile_large_##kind(const ox_gemm_tile *t) {                                                             \
         large_tile(is_signed, tile_##kind, t);                                                                         \
     }                                                                                                                  \
-    static const ox_gemm_kernel large_kernels_##kind[] = ROWS(large_##kind, left, right, AMX_TILE_ROWS);
+    static const ox_gemm_kernel large_kernels_##kind[] = ROWS(large_##kind, left, right, AMX_TILE_ROWS, NULL);
 #else
 #define LARGE_KERNELS(kind, is_signed, left, right)
 #endif
@@ -377,8 +451,10 @@ static void pack_b_moved(const ox_loops *loops, const ox_gemm_matrix *from, int6
         static ox_gemm_tile_fn *const tiles[][OX_GEMM_TILE_ROWS] = {EACH_WIDTH(kind, is_signed, TILE_NAMES)};          \
         tile(tiles, t);                                                                                                \
     }                                                                                                                  \
+    PLACES(kind, is_signed)                                                                                            \
     LARGE_KERNELS(kind, is_signed, left, right)                                                                        \
-    WOVEN(kind, is_signed) static const ox_gemm_kernel kernels_##kind[] = ROWS(kind, left, right, OX_GEMM_TILE_ROWS);
+    WOVEN(kind, is_signed)                                                                                             \
+    static const ox_gemm_kernel kernels_##kind[] = ROWS(kind, left, right, OX_GEMM_TILE_ROWS, OF_PLACES(kind));
 
 ox_gemm_kernel_fn FIND;
 #if OX_INT8_GROUP > 2

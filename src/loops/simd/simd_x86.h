@@ -313,6 +313,14 @@ static inline ox_dot_lanes ox_dot_load(const void *bytes) {
 }
 #endif
 
+/* Lanes of which the bit is set as they lie in memory, the others as in `rest`; memory of these is not read. */
+#if defined(__AVX512VNNI__)
+#define OX_DOT_PLACES
+static inline ox_dot_lanes ox_dot_load_within(ox_dot_lanes rest, uint64_t within, uintptr_t from) {
+    return (ox_dot_lanes)_mm512_mask_loadu_epi32((__m512i)rest, (__mmask16)within, (const void *)from);
+}
+#endif
+
 /* Bytes that lie in one or two registers, those outside of them being `fill`, with some bits turned; and 64 of them,
  * each by its number. */
 #if defined(__AVX512VNNI__)

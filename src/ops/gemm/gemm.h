@@ -61,7 +61,8 @@ struct ox_gemm {
     ox_gemm_matrix a, b;
     bool left_is_weights;       /* and B is data, whose columns the next step shares out, too */
     const void *panels;         /* if not NULL, all of B as ox_gemm_pack left it */
-    ox_gemm_panel_fn *panel;    /* if not NULL, it gives B panel by panel */
+    ox_gemm_panel_fn *panel;    /* if not NULL, it gives B panel by panel, */
+    bool is_placed;             /* or the ox_gemm_places of its columns: the kernel has tiles that read it there */
     const void *left_panels;    /* if not NULL, all of A, transposed, as ox_gemm_pack left it: the transposed product
                                  * is computed, with the rows of B along the registers */
     ox_gemm_columns_fn *gather; /* of such a product: if not NULL, it gives B column by column */

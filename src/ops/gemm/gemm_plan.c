@@ -220,9 +220,9 @@ static bool is_row_of_panels(const ox_gemm *g, const ox_gemm_plan *plan) {
 static ox_status plan_panels(ox_call *call, const ox_gemm *g, ox_gemm_plan *plan) {
     const ox_gemm_kernel *kernel = plan->kernel;
     const size_t c_size = ox_dtype_size(kernel->c);
-    plan->tile = is_row_of_panels(g, plan) ? kernel->row_tile : kernel->tile;
-    plan->direct = !call->plain && ox_gemm_reads_in_place(kernel, g);
-    plan->edge = plan->direct && g->n % kernel->unit ? g->n % kernel->columns : 0;
+    plan->tile = is_row_of_panels(g, plan) ? kernel->row_tile : g->is_placed ? kernel->place_tile : kernel->tile;
+    plan->direct = g->is_placed || (!call->plain && ox_gemm_reads_in_place(kernel, g));
+    plan->edge = plan->direct && !g->is_placed && g->n % kernel->unit ? g->n % kernel->columns : 0;
     plan->depths = (g->k + kernel->depth - 1) / kernel->depth;
     plan_chunks(g, plan);
     plan_block(g, plan);

@@ -248,6 +248,17 @@ static void find_direct(const gemm_job *job, int64_t k, int64_t column, int64_t 
     }
 }
 
+/* The places of what a tile reads, which other threads need not have. */
+static void find_places(const gemm_job *job, const gemm_room *room, int64_t k, int64_t column, ox_gemm_tile *tile) {
+    const ox_gemm_block block = {
+        .row = k, .rows = tile->depth, .column = column, .columns = tile->columns, .data = room->stage};
+    OX_ASSERT(job->transposed->is_placed && job->plan->tile == job->plan->kernel->place_tile);
+    OX_ASSERT(job->plan->stage && tile->columns > 0 &&
+              column + tile->columns <= round_up(job->columns, job->plan->kernel->unit));
+    job->transposed->panel(job->transposed, &block, NULL);
+    tile->b = tile->ahead = room->stage;
+}
+
 /* Where a tile reads its panel, and the one that is read next, which it gives: behind the last one that is the first
  * again. What lies behind the panels may be no memory, and prefetching that takes long. */
 static ox_gemm_span find_panel(const gemm_job *job, int64_t k, int64_t column, int64_t within, ox_gemm_tile *tile) {
@@ -341,12 +352,16 @@ static void add_depth(const gemm_job *job, const gemm_room *room, int64_t d, ox_
         const int64_t at = block->column + j - job->column, within = at & (kernel->columns - 1),
                       all = panel_columns(job, at, within);
         ox_gemm_span panel = {0}; /* the next one */
-        if (job->plan->direct)
+        if (g->is_placed)
+            tile.b = NULL;
+        else if (job->plan->direct)
             find_direct(job, k, at, within, &tile);
         else
             panel = find_panel(job, k, at, within, &tile);
         look_ahead(tiles, &panel, &tile);
         tile.columns = ox_least(columns_at_once(job, block, at, all), width - j);
+        if (g->is_placed)
+            find_places(job, room, k, at, &tile);
         const char *next = tile.ahead, *last = next + panel.bytes;
         const int64_t fetched = depth / kernel->group / OX_GEMM_STEPS * tile.ahead_step;
         tile.a = left.data;

@@ -554,8 +554,9 @@ static void run_wide(const ox_call *call, const ox_conv *conv, size_t *used, con
 
 #if !OX_SMALL
 static const char *algorithm_of_words(const ox_conv *conv) {
-    (void)conv;
-    return "product of gathered columns of words, channels first";
+    const conv_integer *c = (const void *)conv; /* which begins with it */
+    return c->words.is_placed ? "product of words where they lie, channels first"
+                              : "product of gathered columns of words, channels first";
 }
 
 static const char *algorithm_of_rows(const ox_conv *conv) {

@@ -3,7 +3,13 @@
 #include "ops/dense.h"
 #include "store.h"
 
+#include <string.h>
+
 #if !OX_SMALL
+enum {
+    MOST_COLUMNS = 64 /* of a tile: they have bits of a word */
+};
+
 /* Bytes along k: whole words for each tap. */
 static int64_t depth_of(const ox_conv_words *w, const ox_conv *c) {
     return w->words * c->window.taps * w->group;
@@ -17,17 +23,20 @@ typedef struct words_weights {
     const uint8_t *from;
 } words_weights;
 
-/* An ox_store_fn: word by word the weights of each tap, for all output channels. */
+/* An ox_store_fn: word by word the weights of each tap, or tap by tap those of each word, for all output channels. */
 static void lay_weights(const void *context, void *block) {
     const words_weights *made = context;
     const int64_t channels = made->conv->in_channels, taps = made->conv->window.taps, group = made->words->group;
     const int64_t all = made->conv->out_channels * made->conv->groups;
+    const int64_t words = made->words->words, by_word = made->words->is_placed ? 1 : taps,
+                  by_tap = made->words->is_placed ? words : 1;
     uint8_t *to = block;
-    for (int64_t o = 0; o < all; o++)
-        for (int64_t first = 0; first < channels; first += group)
+    for (int64_t o = 0; o < all; o++, to += words * taps * group)
+        for (int64_t word = 0; word < words; word++)
             for (int64_t tap = 0; tap < taps; tap++)
-                for (int64_t i = first; i < first + group; i++)
-                    *to++ = i < channels ? made->from[(o * channels + i) * taps + tap] : 0;
+                for (int64_t i = 0, channel = word * group; i < group; i++, channel++)
+                    to[(word * by_word + tap * by_tap) * group + i] =
+                        channel < channels ? made->from[(o * channels + channel) * taps + tap] : 0;
 }
 
 /* The weights in their order; NULL if there is no room for them. */
@@ -38,7 +47,7 @@ static ox_status find_weights(ox_call *call, const ox_conv *c, const ox_tensor *
     if (!ox_mul_i64(c->out_channels * c->groups, depth_of(w, c), &size) || (uint64_t)size > SIZE_MAX / 4)
         return OX_OK;
     key.groups = c->groups;
-    key.variant = w->group;
+    key.variant = w->is_placed ? -w->group : w->group;
     return ox_store_get(call->store, &key, (size_t)size, lay_weights, &made, &w->weights, call->error);
 }
 
@@ -56,8 +65,19 @@ bool ox_conv_words_can(const ox_call *call, const ox_conv *c) {
            c->window.out_count > 0;
 }
 
+/* Whether columns side by side see elements side by side, whatever the tap: lines of results are as long as those of
+ * the image. */
+static bool runs_on(const ox_window *w) {
+    bool does = true;
+    for (int d = 0; d < w->spatial; d++)
+        does = does && w->stride[d] == 1 && (!d || w->in[d] == w->out[d]);
+    return does;
+}
+
 ox_status ox_conv_words_weights(ox_call *call, const ox_conv *c, ox_conv_words *w) {
-    w->group = kernel_of(call, c)->group;
+    const ox_gemm_kernel *kernel = kernel_of(call, c);
+    w->group = kernel->group;
+    w->is_placed = kernel->place_tile && runs_on(&c->window);
     w->words = ox_quotient(c->in_channels - 1, w->group) + 1;
     return find_weights(call, c, call->in[c->weights], w);
 }
@@ -70,6 +90,7 @@ ox_status ox_conv_words_plan(ox_call *call, const ox_conv *c, ox_conv_words *w) 
 void ox_conv_words_product(const ox_conv_words *w, const ox_conv *c, ox_gemm *g) {
     g->k = depth_of(w, c);
     g->a.row = g->k;
+    g->is_placed = w->is_placed;
 }
 
 /* ---- Images ------------------------------------------------------------------------------------------------- */
@@ -106,6 +127,77 @@ char *ox_conv_words_take(const ox_call *call, const ox_conv *c, const ox_conv_wo
     return job.to;
 }
 
+/* Columns side by side of one line of results: the first of them, counted from the first that is asked for, how many,
+ * and their places in all dimensions. */
+typedef struct line_part {
+    int64_t at, count;
+    int64_t index[OX_WINDOW_DIMS];
+} line_part;
+
+static int find_lines(const ox_window *w, int64_t column, int64_t columns, line_part *parts) {
+    const int last = w->spatial - 1;
+    int64_t index[OX_WINDOW_DIMS];
+    int count = 0;
+    ox_index_of(w->spatial, w->out, column, index);
+    for (int64_t at = 0; at < columns; count++) {
+        line_part *part = &parts[count];
+        *part = (line_part){.at = at, .count = ox_least(columns - at, w->out[last] - index[last])};
+        memcpy(part->index, index, sizeof index);
+        at += part->count;
+        index[last] = 0;
+        ox_index_next(last, w->out, index);
+    }
+    return count;
+}
+
+/* The columns of which a tap sees the image; `seen` is what each of its indices is more than that of the result. */
+static uint64_t columns_within(const ox_window *w, const int64_t *seen, int lines, const line_part *parts) {
+    const int last = w->spatial - 1;
+    uint64_t within = 0;
+    for (const line_part *part = parts; part < parts + lines; part++) {
+        bool is_inside = true;
+        for (int d = 0; d < last; d++)
+            is_inside = is_inside && part->index[d] + seen[d] >= 0 && part->index[d] + seen[d] < w->in[d];
+        const int64_t x = part->index[last] + seen[last], first = ox_most(0, -x),
+                      end = ox_least(part->count, w->in[last] - x);
+        if (is_inside && end > first)
+            within |= (end - first < 64 ? ((uint64_t)1 << (end - first)) - 1 : ~(uint64_t)0) << (part->at + first);
+    }
+    return within;
+}
+
+/* The places of a tile's columns, for groups of k that are whole words: tap by tap. */
+static void find_places(const ox_conv *c, const ox_conv_words *w, const ox_conv_source *from,
+                        const ox_gemm_block *block) {
+    const ox_window *window = &c->window;
+    const int64_t first = ox_quotient(block->row, w->group), end = first + ox_quotient(block->rows, w->group),
+                  columns = ox_least(block->columns, window->out_count - block->column);
+    ox_gemm_places *places = (void *)block->data;
+    line_part parts[MOST_COLUMNS];
+    OX_ASSERT(columns > 0 && columns <= MOST_COLUMNS && first < end && end <= w->words * window->taps);
+    OX_ASSERT(sizeof *places + (size_t)(end - first) * sizeof *places->place <= OX_GEMM_STAGE);
+    const int lines = find_lines(window, block->column, columns, parts);
+    int64_t tap[OX_WINDOW_DIMS], seen[OX_WINDOW_DIMS], word = ox_remainder(first, w->words);
+    ox_index_of(window->spatial, window->kernel, ox_quotient(first, w->words), tap);
+    places->fill = 0x01010101U * (uint32_t)from->fill;
+    places->step = (uintptr_t)(w->group * window->in_count);
+    places->count = 0;
+    for (int64_t at = first, groups; at < end; at += groups, word = 0) {
+        ox_gemm_place *place = &places->place[places->count++];
+        uint64_t moved = 0; /* wraps where nothing is seen */
+        for (int d = 0; d < window->spatial; d++) {
+            seen[d] = tap[d] * window->dilation[d] - window->pad[d];
+            moved = moved * (uint64_t)window->in[d] + (uint64_t)seen[d];
+        }
+        groups = ox_least(end - at, w->words - word);
+        place->groups = groups;
+        place->within = columns_within(window, seen, lines, parts);
+        moved = place->within ? moved + (uint64_t)block->column : 0;
+        place->from = (uintptr_t)from->data + (uintptr_t)word * places->step + (uintptr_t)(moved * (uint64_t)w->group);
+        ox_index_next(window->spatial, window->kernel, tap);
+    }
+}
+
 void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_gemm *g, const char *all, int fill,
                            const ox_gemm_block *panel) {
     const int64_t product = ox_quotient(g->start, g->m * g->n);
@@ -115,6 +207,10 @@ void ox_conv_words_columns(const ox_conv *c, const ox_conv_words *w, const ox_ge
                                                   : w->group == sizeof(uint32_t) ? OX_UINT32
                                                                                  : OX_UINT16,
                                                   seen);
+    if (w->is_placed) {
+        find_places(c, w, &from, panel);
+        return;
+    }
     ox_gemm_block words = *panel;
     words.row = ox_quotient(panel->row, w->group), words.rows = ox_quotient(panel->rows, w->group);
     words.data_row = panel->data_row * w->group;

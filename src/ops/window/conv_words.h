@@ -11,7 +11,8 @@ typedef struct ox_conv_words {
     int64_t group;       /* channels in a word, as many as the kernel takes together, */
     int64_t words;       /* and words in a group of channels; what is missing in the last one counts nothing */
     size_t bytes;        /* of the words of an image's group */
-    const void *weights; /* in that order */
+    const void *weights; /* in that order; tap by tap if ... */
+    bool is_placed;      /* ... tiles read words where they lie */
 } ox_conv_words;
 
 /* Whether a convolution has such words. */
