@@ -237,7 +237,7 @@ static void each_rows(scope *s) {
  * lines that end within a vector, uneven padding, more groups of k than a block, and dilations larger than the image.
  */
 static void each_placed(scope *s) {
-    static const int64_t kernels[][2] = {{3, 3}, {1, 3}, {2, 2}, {5, 1}, {4, 5}}, ins[] = {2, 4, 7, 130};
+    static const int64_t kernels[][2] = {{3, 3}, {1, 3}, {2, 2}, {5, 1}, {4, 5}}, ins[] = {2, 8, 11, 130};
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
         for (int64_t wide = 1; wide <= 70; wide += wide < 20 ? 1 : 7)
             for (int64_t dilation = 1; dilation <= 3; dilation++) {

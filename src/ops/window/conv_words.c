@@ -7,6 +7,7 @@
 
 #if !OX_SMALL
 enum {
+    MOST_TAPS = 1024, /* of all dimensions, for places */
     MOST_COLUMNS = 64 /* of a tile: they have bits of a word */
 };
 
@@ -69,16 +70,19 @@ bool ox_conv_words_can(const ox_call *call, const ox_conv *c) {
  * the image. */
 static bool runs_on(const ox_window *w) {
     bool does = true;
-    for (int d = 0; d < w->spatial; d++)
-        does = does && w->stride[d] == 1 && (!d || w->in[d] == w->out[d]);
+    int64_t taps = 0;
+    for (int d = 0; d < w->spatial && does; d++) {
+        taps += ox_least(w->kernel[d], MOST_TAPS + 1);
+        does = w->stride[d] == 1 && (!d || w->in[d] == w->out[d]) && taps <= MOST_TAPS;
+    }
     return does;
 }
 
 ox_status ox_conv_words_weights(ox_call *call, const ox_conv *c, ox_conv_words *w) {
     const ox_gemm_kernel *kernel = kernel_of(call, c);
     w->group = kernel->group;
-    w->is_placed = kernel->place_tile && runs_on(&c->window);
     w->words = ox_quotient(c->in_channels - 1, w->group) + 1;
+    w->is_placed = kernel->place_tile && runs_on(&c->window);
     return find_weights(call, c, call->in[c->weights], w);
 }
 
@@ -150,51 +154,75 @@ static int find_lines(const ox_window *w, int64_t column, int64_t columns, line_
     return count;
 }
 
-/* The columns of which a tap sees the image; `seen` is what each of its indices is more than that of the result. */
-static uint64_t columns_within(const ox_window *w, const int64_t *seen, int lines, const line_part *parts) {
-    const int last = w->spatial - 1;
+/* By how much more the indices of what a tap sees are than those of the result, in dimension d. */
+static int64_t find_more(const ox_window *w, int d, int64_t tap) {
+    return tap * w->dilation[d] - w->pad[d];
+}
+
+/* The columns of lines of which a tap sees the image in dimension d. */
+static uint64_t columns_within(const ox_window *w, int d, int64_t tap, int lines, const line_part *parts) {
+    const int64_t more = find_more(w, d, tap), size = w->in[d];
     uint64_t within = 0;
     for (const line_part *part = parts; part < parts + lines; part++) {
-        bool is_inside = true;
-        for (int d = 0; d < last; d++)
-            is_inside = is_inside && part->index[d] + seen[d] >= 0 && part->index[d] + seen[d] < w->in[d];
-        const int64_t x = part->index[last] + seen[last], first = ox_most(0, -x),
-                      end = ox_least(part->count, w->in[last] - x);
-        if (is_inside && end > first)
+        const int64_t x = part->index[d] + more;
+        int64_t first = 0, end = x >= 0 && x < size ? part->count : 0;
+        if (d == w->spatial - 1)
+            first = ox_most(0, -x), end = ox_least(part->count, size - x);
+        if (end > first)
             within |= (end - first < 64 ? ((uint64_t)1 << (end - first)) - 1 : ~(uint64_t)0) << (part->at + first);
     }
     return within;
+}
+
+/* What a tap of all dimensions but for the last one sees; `within` has the columns of each tap of each dimension. Gives
+ * where the taps of the last one begin. */
+static int64_t find_outer(const ox_window *w, const int64_t *tap, const uint64_t *within, ox_gemm_place *outer) {
+    int64_t start = 0;
+    *outer = (ox_gemm_place){.within = ~(uint64_t)0};
+    for (int d = 0; d < w->spatial - 1; start += w->kernel[d++]) {
+        outer->within &= within[start + tap[d]];
+        outer->from = (outer->from + (uintptr_t)find_more(w, d, tap[d])) * (uintptr_t)w->in[d + 1];
+    }
+    return start;
 }
 
 /* The places of a tile's columns, for groups of k that are whole words: tap by tap. */
 static void find_places(const ox_conv *c, const ox_conv_words *w, const ox_conv_source *from,
                         const ox_gemm_block *block) {
     const ox_window *window = &c->window;
-    const int64_t first = ox_quotient(block->row, w->group), end = first + ox_quotient(block->rows, w->group),
-                  columns = ox_least(block->columns, window->out_count - block->column);
+    const int last = window->spatial - 1;
+    const int64_t first = ox_quotient(block->row, w->group), end = first + ox_quotient(block->rows, w->group);
     ox_gemm_places *places = (void *)block->data;
+    uint64_t *within = (void *)(block->data + OX_GEMM_STAGE / 2), *next = within;
     line_part parts[MOST_COLUMNS];
-    OX_ASSERT(columns > 0 && columns <= MOST_COLUMNS && first < end && end <= w->words * window->taps);
-    OX_ASSERT(sizeof *places + (size_t)(end - first) * sizeof *places->place <= OX_GEMM_STAGE);
+    int64_t tap[OX_WINDOW_DIMS], word = ox_remainder(first, w->words);
+    OX_ASSERT(block->columns > 0 && block->columns <= MOST_COLUMNS && block->column < window->out_count);
+    OX_ASSERT(first < end && end <= w->words * window->taps);
+    OX_ASSERT(sizeof *places + (size_t)(end - first) * sizeof *places->place <= OX_GEMM_STAGE / 2);
+    const int64_t columns = ox_least(block->columns, window->out_count - block->column);
     const int lines = find_lines(window, block->column, columns, parts);
-    int64_t tap[OX_WINDOW_DIMS], seen[OX_WINDOW_DIMS], word = ox_remainder(first, w->words);
+    for (int d = 0; d < window->spatial; d++)
+        for (int64_t i = 0; i < window->kernel[d]; i++)
+            *next++ = columns_within(window, d, i, lines, parts);
+    OX_ASSERT((char *)next <= block->data + OX_GEMM_STAGE);
     ox_index_of(window->spatial, window->kernel, ox_quotient(first, w->words), tap);
-    places->fill = 0x01010101U * (uint32_t)from->fill;
-    places->step = (uintptr_t)(w->group * window->in_count);
-    places->count = 0;
-    for (int64_t at = first, groups; at < end; at += groups, word = 0) {
+    *places =
+        (ox_gemm_places){.step = (uintptr_t)(w->group * window->in_count), .fill = 0x01010101U * (uint32_t)from->fill};
+    ox_gemm_place outer;
+    int64_t start = find_outer(window, tap, within, &outer);
+    for (int64_t at = first; at < end; word = 0) {
         ox_gemm_place *place = &places->place[places->count++];
-        uint64_t moved = 0; /* wraps where nothing is seen */
-        for (int d = 0; d < window->spatial; d++) {
-            seen[d] = tap[d] * window->dilation[d] - window->pad[d];
-            moved = moved * (uint64_t)window->in[d] + (uint64_t)seen[d];
+        place->groups = ox_least(end - at, w->words - word);
+        place->within = outer.within & within[start + tap[last]];
+        const uintptr_t moved = outer.from + (uintptr_t)(find_more(window, last, tap[last]) + block->column);
+        place->from = (uintptr_t)from->data + (uintptr_t)word * places->step +
+                      (place->within ? moved * (uintptr_t)w->group : 0); /* or else nothing is read */
+        at += place->groups;
+        if (++tap[last] == window->kernel[last]) {
+            tap[last] = 0;
+            ox_index_next(last, window->kernel, tap);
+            start = find_outer(window, tap, within, &outer);
         }
-        groups = ox_least(end - at, w->words - word);
-        place->groups = groups;
-        place->within = columns_within(window, seen, lines, parts);
-        moved = place->within ? moved + (uint64_t)block->column : 0;
-        place->from = (uintptr_t)from->data + (uintptr_t)word * places->step + (uintptr_t)(moved * (uint64_t)w->group);
-        ox_index_next(window->spatial, window->kernel, tap);
     }
 }
 
