@@ -142,12 +142,14 @@ static pairs load_pairs(const uint8_t *from, int64_t bytes) {
 /* The same of codes of 4 bits that lie packed: of a byte of one row and that below it, the lower halves become a byte
  * of an even row of the result, and the upper ones of the next row. */
 static void turn_pairs(const pack_job *job, int64_t n, int64_t rows, int64_t k, int64_t count) {
-    const uint64_t low = 0x0f0f0f0f0f0f0f0f, flip = job->above ? 0x8888888888888888 : 0;
+    const uint64_t low = 0x0f0f0f0f0f0f0f0f;
     const int64_t row = job->n / 2, bytes = rows / 2, turned = (count + 1) / 2;
     const uint8_t *x = job->x + k * row + n / 2;
     pairs even[PAIRS], odd[PAIRS];
     for (int64_t i = 0; i < turned; i++, x += 2 * row) {
-        const pairs a = load_pairs(x, bytes), b = load_pairs(x + row, 2 * i + 1 < count ? bytes : 0);
+        const bool is_whole = 2 * i + 1 < count;
+        const uint64_t flip = !job->above ? 0 : is_whole ? 0x8888888888888888 : 0x0808080808080808;
+        const pairs a = load_pairs(x, bytes), b = load_pairs(x + row, is_whole ? bytes : 0);
         for (int w = 0; w < PAIRS / 8; w++) {
             even[i].words[w] = ((a.words[w] & low) | (b.words[w] & low) << 4) ^ flip;
             odd[i].words[w] = ((a.words[w] >> 4 & low) | (b.words[w] & ~low)) ^ flip;
