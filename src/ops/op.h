@@ -115,9 +115,11 @@ struct ox_call {
     uint32_t types;        /* prepare: element types that programs of the node's own compute in, a bit each */
     bool plain_products;   /* prepare: convolutions are sums of products of their inputs, not of transformed ones */
     bool plain;            /* prepare: ox_call_is_plain */
-    bool absolute, ones;   /* run of a bound: what is unpacked counts by its absolute value, or as 1 */
-    const char *conv;      /* prepare: the way that convolutions take wherever they can (OX_CONV); "": the best one */
-    bool is_transformed;   /* prepare sets it: an element's rounding errors depend on inputs of its neighbours, too */
+    /* prepare, if plain: the loops of the run that is checked; NULL otherwise */
+    const struct ox_loops *checked;
+    bool absolute, ones; /* run of a bound: what is unpacked counts by its absolute value, or as 1 */
+    const char *conv;    /* prepare: the way that convolutions take wherever they can (OX_CONV); "": the best one */
+    bool is_transformed; /* prepare sets it: an element's rounding errors depend on inputs of its neighbours, too */
 #endif
     /* prepare and run of operators with OX_OP_EPILOGUE: takes output 0, which then has no memory of its own; or NULL */
     struct ox_epilogue *epilogue;

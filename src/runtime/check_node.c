@@ -152,10 +152,12 @@ ox_status ox_check_plain(ox_frame *frame, int n) {
     struct ox_store *store = call->store;
     second->error = frame->error;
     call->plain = true;
+    call->checked = loops;
     call->store = NULL;
     call->loops = second->loops = ox_loops_find("base");
     ox_status status = run_packed(second, n);
     call->plain = false;
+    call->checked = NULL;
     call->store = store;
     call->loops = second->loops = loops;
     return status;

@@ -13,7 +13,7 @@ void ox_check_inputs(ox_frame *frame, int n);
 /* Runs node n in the second frame. Its results are in the slots of its outputs, in the pile of the second plan. Errors
  * name the node. Alone: with the algorithm that the node has without fusion, whose bits must be those of the step. */
 ox_status ox_check_alone(ox_frame *frame, int n);
-/* Plain: on packed inputs, by the plainest algorithm and the base build of the loops. */
+/* Plain: on packed inputs, by the plainest algorithm and the base build of the loops; ox_call.checked are the run's. */
 ox_status ox_check_plain(ox_frame *frame, int n);
 
 /* The numbers that replace the inputs of a linear operator: their absolute values, whose sums bound rounding errors, or

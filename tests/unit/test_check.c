@@ -299,6 +299,44 @@ START_TEST(sums_of_denormal_products_are_no_fault) {
 }
 END_TEST
 
+/* A last bit of Sigmoid or Tanh decides here which byte a state is quantized to, and so all that follows. */
+START_TEST(bytes_that_a_last_bit_decides_are_no_fault) {
+    enum {
+        STEPS = 128,
+        BATCH = 4,
+        INPUT = 4,
+        HIDDEN = 16,
+        GATES = 4 * HIDDEN
+    };
+    static float x[STEPS * BATCH * INPUT];
+    static signed char w[INPUT * GATES], r[HIDDEN * GATES];
+    static const int64_t from[] = {STEPS, BATCH, INPUT}, to[] = {STEPS, 1, BATCH, HIDDEN}, one[] = {1},
+                         of_w[] = {1, INPUT, GATES}, of_r[] = {1, HIDDEN, GATES};
+    static const float scale[] = {0.01F};
+    static const signed char zero[] = {0};
+    const int stretch = _i ? 10 : 7;
+    ox_bytes attrs = {0};
+    for (int i = 0; i < STEPS * BATCH * INPUT; i++)
+        x[i] = (float)(i * 13 * stretch % 97 - 48) / 32;
+    for (int i = 0; i < INPUT * GATES; i++)
+        w[i] = (signed char)(i * 7 * stretch % 121 - 60);
+    for (int i = 0; i < HIDDEN * GATES; i++)
+        r[i] = (signed char)(i * 11 * stretch % 121 - 60);
+    m.domain = "com.microsoft";
+    ox_put_initializer(&m.graph, "w", OX_INT8, 3, of_w, w);
+    ox_put_initializer(&m.graph, "r", OX_INT8, 3, of_r, r);
+    ox_put_initializer(&m.graph, "scale", OX_FLOAT, 1, one, scale);
+    ox_put_initializer(&m.graph, "zero", OX_INT8, 1, one, zero);
+    ox_put_input(&m.graph, "x", OX_FLOAT, 3, from);
+    ox_put_attr_int(&attrs, "hidden_size", HIDDEN);
+    own_node(&m, "DynamicQuantizeLSTM", "x,w,r,,,,,,scale,zero,scale,zero", "y", &attrs);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 4, to);
+    ck_assert_msg(!own_load(&m), "%s", m.error.text);
+    ck_assert_msg(!own_run(&m, 1, &(ox_tensor){OX_FLOAT, 3, from, NULL, x}), "%s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_check(void);
 Suite *ox_suite_check(void) {
     Suite *suite = suite_create("check");
@@ -313,6 +351,7 @@ Suite *ox_suite_check(void) {
     tcase_add_test(tests, a_missing_output_is_no_fault);
     tcase_add_test(tests, sums_that_overflow_are_no_fault);
     tcase_add_loop_test(tests, sums_of_denormal_products_are_no_fault, 0, 2);
+    tcase_add_loop_test(tests, bytes_that_a_last_bit_decides_are_no_fault, 0, 2);
     tcase_add_loop_test(tests, right_runs_pass, 0, ox_sample_count);
     suite_add_tcase(suite, tests);
     return suite;

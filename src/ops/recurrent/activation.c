@@ -54,8 +54,18 @@ static float next(parameters *p, int i, float otherwise) {
     return *p->value[i]++;
 }
 
+/* The last bit of a function may decide which byte a state is quantized to, and all steps behind it depend on that. So
+ * what checks quantized products takes the functions of the run that it checks. */
+static const ox_loops *loops_of(const ox_call *call) {
+#if !OX_SMALL
+    if (call->checked && ox_dtype_size(call->in[1]->dtype) == 1)
+        return call->checked;
+#endif
+    return call->loops;
+}
+
 static ox_lane *lane_of(const ox_call *call, ox_lane_set set, ox_dtype dtype) {
-    return set ? OX_BUILD_OF(call->loops, set)->fn[dtype] : NULL;
+    return set ? OX_BUILD_OF(loops_of(call), set)->fn[dtype] : NULL;
 }
 
 static void set_function(const ox_call *call, const kind *k, parameters *p, ox_dtype dtype, ox_activation *f) {
@@ -108,7 +118,7 @@ ox_status ox_recurrent_loops(ox_call *call, ox_dtype dtype, ox_gate_loops *loops
     loops->mul = lane_of(call, OX_LANES_Mul, dtype);
     loops->min = lane_of(call, OX_LANES_Min, dtype);
     loops->max = lane_of(call, OX_LANES_Max, dtype);
-    loops->usual = OX_SMALL ? NULL : OX_BUILD_OF(call->loops, ox_cell_builds);
+    loops->usual = OX_SMALL ? NULL : OX_BUILD_OF(loops_of(call), ox_cell_builds);
     return OX_OK;
 }
 
