@@ -448,39 +448,75 @@ static void widen_zeros(int bits, int64_t count, const uint8_t *packed, float *t
             to[i] = (float)packed[i];
 }
 
-/* Weights of LANES rows, or fewer, that a word of each holds, `at` weights behind the first: rows of the result. */
-static inline __attribute__((always_inline)) void widen_words(const int bits, const ox_block_columns *from,
-                                                              int64_t columns, int64_t column, int64_t at,
+enum {
+    AHEAD = 4 /* words of each row that are read before the first of them is taken apart */
+};
+
+/* Rows from `column` on, at most LANES of them, as lanes: their scales and zero points in a block. */
+typedef struct widened {
+    const ox_block_columns *from;
+    int64_t column, columns;
+    ox_floats scales, zeros;
+} widened;
+
+static inline __attribute__((always_inline)) void take_block(const int bits, int64_t block, widened *w) {
+    const ox_block_columns *from = w->from;
+    w->scales = (ox_floats){0};
+    w->zeros = (ox_floats){0} + (float)(1 << (bits - 1));
+    for (int64_t l = 0; l < w->columns; l++)
+        w->scales[l] = from->scales[(w->column + l) * from->scales_apart + block];
+    for (int64_t l = 0; from->zeros && l < w->columns; l++)
+        w->zeros[l] = from->zeros[(w->column + l) * from->zeros_apart + block];
+}
+
+/* Words of each row, the first of them `at` weights behind the first weight. */
+static inline __attribute__((always_inline)) void take_words(const int bits, const widened *w, int64_t at,
+                                                             int64_t count, words *to) {
+    const uint8_t *weights = w->from->weights + w->column * w->from->row->bytes + at * bits / 8;
+    for (int64_t l = 0; l < w->columns; l++, weights += w->from->row->bytes)
+        for (int64_t i = 0; i < count; i++)
+            memcpy((char *)&to[i] + l * (int64_t)sizeof(uint32_t), weights + i * (int64_t)sizeof(uint32_t),
+                   sizeof(uint32_t));
+}
+
+/* Weights of a word of each row: rows of the result. */
+static inline __attribute__((always_inline)) void widen_words(const int bits, const widened *w, words word,
                                                               int64_t count, char *to, int64_t to_row) {
     const int each = 32 / bits;
-    const int64_t block = (from->phase + at) / from->row->block;
-    words w = {0};
-    ox_floats scales = {0}, zeros = (ox_floats){0} + (float)(1 << (bits - 1));
-    for (int64_t l = 0; l < columns; l++) {
-        uint32_t word;
-        memcpy(&word, from->weights + (column + l) * from->row->bytes + at * bits / 8, sizeof word);
-        w[l] = word;
-        scales[l] = from->scales[(column + l) * from->scales_apart + block];
-        if (from->zeros)
-            zeros[l] = from->zeros[(column + l) * from->zeros_apart + block];
-    }
 #pragma GCC unroll 16
     for (int i = 0; i < each; i++) {
-        const ox_floats values = (weights_of(bits, true, w, i) - zeros) * scales;
-        if (i < count && columns == LANES)
+        const ox_floats values = (weights_of(bits, true, word, i) - w->zeros) * w->scales;
+        if (i < count && w->columns == LANES)
             OX_AT(loose_floats, to + i * to_row) = values;
         else if (i < count)
-            memcpy(to + i * to_row, &values, (size_t)columns * sizeof(float));
+            memcpy(to + i * to_row, &values, (size_t)w->columns * sizeof(float));
+    }
+}
+
+static inline __attribute__((always_inline)) void widen_lanes(const int bits, widened *w, int64_t count, char *to,
+                                                              int64_t to_row) {
+    const int64_t each = 32 / bits, block = w->from->row->block;
+    words word[AHEAD] = {{0}};
+    int64_t ahead = 0;
+    for (int64_t i = 0, n = 0; i < count; i += each, n++) {
+        if (n % AHEAD == 0) {
+            ahead = (count - i + each - 1) / each;
+            take_words(bits, w, i, ahead < AHEAD ? ahead : AHEAD, word);
+        }
+        if (i == 0 || (w->from->phase + i) % block == 0)
+            take_block(bits, (w->from->phase + i) / block, w);
+        widen_words(bits, w, word[n % AHEAD], count - i < each ? count - i : each, to + i * to_row, to_row);
     }
 }
 
 #define WIDEN(bits, ...)                                                                                               \
     static void widen_##bits(const ox_block_columns *from, int64_t count, char *to, int64_t to_row) {                  \
-        const int64_t each = 32 / (bits), width = sizeof(float);                                                       \
-        for (int64_t j = 0; j < from->columns; j += LANES)                                                             \
-            for (int64_t i = 0; i < count; i += each)                                                                  \
-                widen_words(bits, from, from->columns - j < LANES ? from->columns - j : LANES, j, i,                   \
-                            count - i < each ? count - i : each, to + i * to_row + j * width, to_row);                 \
+        const int64_t width = sizeof(float);                                                                           \
+        for (int64_t j = 0; j < from->columns; j += LANES) {                                                           \
+            widened w = {.from = from, .column = j};                                                                   \
+            w.columns = from->columns - j < LANES ? from->columns - j : LANES;                                         \
+            widen_lanes(bits, &w, count, to + j * width, to_row);                                                      \
+        }                                                                                                              \
     }
 EACH_BITS(WIDEN, )
 
