@@ -337,6 +337,44 @@ START_TEST(bytes_that_a_last_bit_decides_are_no_fault) {
 }
 END_TEST
 
+/* Weights that are their zero points: bytes times codes, and those times zero points, leave a rounding error. */
+START_TEST(zero_points_that_are_taken_off_sums_are_no_fault) {
+    enum {
+        ROWS = 2,
+        DEPTH = 32,
+        COLUMNS = 41,
+        BYTES = DEPTH / 2
+    };
+    static float a[ROWS * DEPTH], scales[COLUMNS];
+    static unsigned char weights[COLUMNS * BYTES], zeros[COLUMNS];
+    static const int64_t of_a[] = {ROWS, DEPTH}, of_weights[] = {COLUMNS, 1, BYTES}, of_zeros[] = {COLUMNS, 1},
+                         of_y[] = {ROWS, COLUMNS};
+    ox_bytes attrs = {0};
+    for (int i = 0; i < ROWS * DEPTH; i++)
+        a[i] = (float)(i * 37 % 101 - 50) / 77;
+    for (int n = 0; n < COLUMNS; n++) {
+        scales[n] = (float)(n + 3) / 613;
+        zeros[n] = (unsigned char)(n % 16);
+        memset(weights + n * BYTES, n % 16 * 17, BYTES);
+    }
+    m.domain = "com.microsoft";
+    ox_put_initializer(&m.graph, "weights", OX_UINT8, 3, of_weights, weights);
+    ox_put_initializer(&m.graph, "scales", OX_FLOAT, 2, of_zeros, scales);
+    ox_put_initializer(&m.graph, "zeros", OX_UINT8, 2, of_zeros, zeros);
+    ox_put_input(&m.graph, "a", OX_FLOAT, 2, of_a);
+    ox_put_attr_int(&attrs, "K", DEPTH);
+    ox_put_attr_int(&attrs, "N", COLUMNS);
+    ox_put_attr_int(&attrs, "bits", 4);
+    ox_put_attr_int(&attrs, "block_size", DEPTH);
+    ox_put_attr_int(&attrs, "accuracy_level", 4);
+    own_node(&m, "MatMulNBits", "a,weights,scales,zeros", "y", &attrs);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 2, of_y);
+    ck_assert_msg(!own_load(&m), "%s", m.error.text);
+    ck_assert_msg(!own_run(&m, 1, &(ox_tensor){OX_FLOAT, 2, of_a, NULL, a}), "%s", m.error.text);
+    own_end(&m);
+}
+END_TEST
+
 Suite *ox_suite_check(void);
 Suite *ox_suite_check(void) {
     Suite *suite = suite_create("check");
@@ -352,6 +390,7 @@ Suite *ox_suite_check(void) {
     tcase_add_test(tests, sums_that_overflow_are_no_fault);
     tcase_add_loop_test(tests, sums_of_denormal_products_are_no_fault, 0, 2);
     tcase_add_loop_test(tests, bytes_that_a_last_bit_decides_are_no_fault, 0, 2);
+    tcase_add_test(tests, zero_points_that_are_taken_off_sums_are_no_fault);
     tcase_add_loop_test(tests, right_runs_pass, 0, ox_sample_count);
     suite_add_tcase(suite, tests);
     return suite;

@@ -38,6 +38,8 @@ static float code_at(const ox_block_weights *w, int64_t n, int64_t k) {
     return w->shape.table[i % 2 ? pair & 15 : pair >> 4] * w->scales[i / w->shape.block];
 }
 
+/* Sums of bytes may have packed zero points taken off at the end, both of them less 2^(bits - 1) or not: what is
+ * bounded then is what both add up to. */
 static float integer_at(const ox_block_weights *w, int64_t n, int64_t k) {
     const ox_block_shape *s = &w->shape;
     const int64_t block = w->groups ? w->groups[k] : k / s->block;
@@ -47,7 +49,9 @@ static float integer_at(const ox_block_weights *w, int64_t n, int64_t k) {
     else if (w->packed_zeros)
         zero = (float)ox_bits_at(w->packed_zeros + n * w->zeros_row, block, s->bits);
     const uint8_t *row = w->data + n * s->blocks * (s->block / 8 * s->bits);
-    return ((float)ox_bits_at(row, k, s->bits) - zero) * w->scales[n * s->blocks + block];
+    const float code = (float)ox_bits_at(row, k, s->bits);
+    const bool apart = w->absolute && s->is_quick && w->packed_zeros;
+    return (apart ? code + zero + (float)(1 << s->bits) : code - zero) * w->scales[n * s->blocks + block];
 }
 
 float ox_block_weight(const ox_block_weights *w, int64_t n, int64_t k) {
