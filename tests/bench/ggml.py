@@ -34,6 +34,7 @@ FUNCTIONS = {  # name: (result, arguments)
     "ggml_backend_cpu_set_n_threads": (None, [POINTER, C.c_int]),
     "ggml_threadpool_params_default": (ThreadpoolParams, [C.c_int]),
     "ggml_threadpool_new": (POINTER, [C.POINTER(ThreadpoolParams)]), "ggml_threadpool_free": (None, [POINTER]),
+    "ggml_threadpool_pause": (None, [POINTER]), "ggml_threadpool_resume": (None, [POINTER]),
     "ggml_backend_cpu_set_threadpool": (None, [POINTER] * 2), "ggml_backend_get_device": (POINTER, [POINTER]),
     "ggml_backend_reg_get_proc_address": (POINTER, [POINTER, C.c_char_p]),
     "ggml_backend_alloc_ctx_tensors": (POINTER, [POINTER] * 2),
@@ -108,8 +109,16 @@ class Ggml:
         ggml.backend_tensor_set(weights, blocks.ctypes.data, 0, blocks.nbytes)
         ggml.backend_tensor_set(a, inputs[0].ctypes.data, 0, inputs[0].nbytes)
         self.out, backend = out, self.backend
-        self.batch = batch_of(lambda: ggml.backend_graph_compute(backend, graph))
+        self.turn = batch_of(lambda: ggml.backend_graph_compute(backend, graph))
         self.batch(1)
+
+    def batch(self, count):
+        """Its threads go on asking for work after a call: in the turns of others they rest. The first call wakes them."""
+        self.library.threadpool_resume(self.pool)
+        self.turn(1)
+        time = self.turn(count)
+        self.library.threadpool_pause(self.pool)
+        return time
 
     def outputs(self):
         self.library.backend_tensor_get(self.result, self.out.ctypes.data, 0, self.out.nbytes)
