@@ -96,6 +96,12 @@ def values():
         column = plain(networks, f"{peer}/ox")
         found |= {f"{peer} networks": len(column), f"{peer} mean": mean(column), f"{peer} least": min(column),
                   f"{peer} most": max(column)}
+    for section in ("Bytes", "Weights of 4 bits"):
+        for peer in ("ORT", "OpenVINO", "ggml"):
+            column = plain([row for row in bench("docs/benchmarks.md", section)[0] if f"{peer}/ox" in row], f"{peer}/ox")
+            if column:
+                found |= {f"{peer} in {section}": len(column), f"{peer} mean in {section}": mean(column),
+                          f"{peer} least in {section}": min(column), f"{peer} most in {section}": max(column)}
     for row in products:
         found[f"OpenBLAS {row['case']}"] = number(row["OpenBLAS/ox"]) if row["OpenBLAS/ox"] != "-" else 0
     for row in table(part(read("docs/peers.md"), "## ONNX's node cases"), ""):
@@ -119,10 +125,12 @@ README = [
     "The slowest of these networks against it is {slowest network} times as fast.",
     "the digits take {KB of flash} KB of flash without the model, {KB of flash with the model} KB with it, and one buffer of "
     "{buffer} KB",
-    "| {ORT mean} times over {ORT networks} networks. Creating a session takes {least session} to {most session} times as long; "
+    "| {ORT mean} times over {ORT networks} networks, {ORT mean in Bytes} times over {ORT in Bytes} layers and networks in bytes. "
+    "Creating a session takes {least session} to {most session} times as long; "
     "it needs {least memory by ORT} to {most memory by ORT} times the memory. It passes {cases of ONNX Runtime:0} of the "
     "{newest cases} newest node cases as it is, ox {newest passed}.",
     "| {tract mean} times over {tract networks} networks; {cases of tract:0} to {cases of tract:1} node cases |",
+    "| {ggml mean in Weights of 4 bits} times over {ggml in Weights of 4 bits} products with weights of 4 bits |",
     "| {least of ncnn} to {most of ncnn} times over {networks of ncnn} networks",
     "take {instructions of CMSIS-NN, its functions called by hand, int8} million instructions for a keyword network in int8 on a "
     "Cortex-M4F, ox {instructions of ox, int8 (QDQ)} million",
@@ -131,6 +139,10 @@ README = [
 ]
 PEERS = [f"| {version} | {{{peer} networks}} | {{{peer} mean}} | {{{peer} least}} | {{{peer} most}} |" for peer, version in
          {"ORT": "1.31.1", "OpenVINO": "2026.4.1", "MNN": "3.6.1", "rten": "0.27.0", "tract": "0.23.9"}.items()] + [
+    *(f"| {section} | {name} | {{{peer} in {section}}} | {{{peer} mean in {section}}} | {{{peer} least in {section}}} | "
+      f"{{{peer} most in {section}}} |" for section, peer, name in (
+          ("Bytes", "ORT", "ONNX Runtime 1.31.1"), ("Bytes", "OpenVINO", "OpenVINO 2026.4.1"),
+          ("Weights of 4 bits", "ORT", "ONNX Runtime 1.31.1"), ("Weights of 4 bits", "ggml", "ggml 0.25.3"))),
     "takes {least session} to {most session} times as long as loading and preparing with ox; a process of `ox bench` holds "
     "{least memory} to {most memory} of the memory",
     "Of the {newest cases} node cases", "| ox | 0.1.0 | {newest passed} |",
@@ -155,7 +167,7 @@ TEXTS = {"README.md": README, "docs/peers.md": PEERS, "docs/testing.md": TESTING
 
 # Numbers in README.md that are no figures: names, versions and choices.
 NAMES = ["C11", r"IR versions 3 to 14", r"releases from 1\.2 to 1\.22", r"version 0\.1", r"ox 0\.1", r"Debian 12 and 13",
-         r"ONNX Runtime 1\.31\.1", r"tract 0\.23\.9", r"ncnn 1\.0\.20261020", r"Apache 2\.0", r"AVX2", r"AVX-512", r"x86-64", r"64-bit and 32-bit",
+         r"ONNX Runtime 1\.31\.1", r"tract 0\.23\.9", r"ncnn 1\.0\.20261020", r"ggml 0\.25\.3", r"Apache 2\.0", r"AVX2", r"AVX-512", r"x86-64", r"64-bit and 32-bit",
          r"s390x", r"aarch64", r"Cortex-M\d+F?", r"M\d+", r"RV32", r"int8", r"onnx2c", "skl2onnx"]
 
 
