@@ -125,7 +125,7 @@ README = [
     "The slowest of these networks against it is {slowest network} times as fast.",
     "the digits take {KB of flash} KB of flash without the model, {KB of flash with the model} KB with it, and one buffer of "
     "{buffer} KB",
-    "| {ORT mean} times over {ORT networks} networks, {ORT mean in Bytes} times over {ORT in Bytes} layers and networks in bytes. "
+    "| {ORT mean} times over {ORT networks} networks, {ORT mean in Bytes} times over {ORT in Bytes} layers and networks, most of them in bytes. "
     "Creating a session takes {least session} to {most session} times as long; "
     "it needs {least memory by ORT} to {most memory by ORT} times the memory. It passes {cases of ONNX Runtime:0} of the "
     "{newest cases} newest node cases as it is, ox {newest passed}.",
