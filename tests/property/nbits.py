@@ -90,10 +90,14 @@ def nbits(rng):
     bias, wide_bias = narrow(kind, rng.normal(size=n)) if rng.random() < 0.4 else (None, 0)
     if flat:
         scales, point = ((t and (t[0], t[1].reshape(-1))) for t in (scales, point))
-    if way == "none" and not group and rng.random() < 0.2:  # a scale that is infinite, and all weights above 0
+    if way in ("none", "packed") and not group and rng.random() < 0.2:  # a scale that is infinite, and all weights above 0
         (a, wide), at = narrow(kind, rng.uniform(1, 2, [*rows, k])), (int(rng.integers(0, n)), int(rng.integers(0, blocks)))
         scales[1].reshape(n, blocks)[at] = wide_scales[at] = np.inf
         codes[at[0], at[1] * block:][:block] = 2 ** bits - 1
+        if way == "packed":
+            zeros[at] = rng.integers(0, 2 ** bits - 1)
+            point = "uint8", pack(zeros, bits)
+            point = (point[0], point[1].reshape(-1)) if flat else point
     elif way == "none" and rng.random() < 0.3:  # an element of A that is, and all weights above 0
         (a, wide), codes = narrow(kind, with_infinity(rng, wide)), np.maximum(codes, 2 ** (bits - 1) + 1)
         scales, wide_scales = narrow(kind, np.abs(wide_scales))

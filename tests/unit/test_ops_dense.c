@@ -1,5 +1,6 @@
 /* test_ops_dense.c: the operators that compute on whole tensors: products, reductions, Softmax, Conv. */
 #include "tests/unit/call.h"
+#include "tests/unit/own_model.h"
 
 #include <check.h>
 #include <math.h>
@@ -161,6 +162,50 @@ START_TEST(matmul_refuses_what_does_not_fit) {
     test_call_end(&t);
     ck_assert_int_eq(matmul(DIMS((int64_t)1 << 40, 0), DIMS(0, (int64_t)1 << 40), &t), OX_ERROR_LIMIT);
     test_call_end(&t);
+}
+END_TEST
+
+/* A block whose scale is infinite, or so large that what codes and zero points add up to apart is; of one row, and of
+ * as many as tiles have. */
+START_TEST(scales_of_blocks_are_infinite_only_once) {
+    enum {
+        BITS = 8,
+        MOST = 127,
+        DEPTH = 32,
+        COLUMNS = 5,
+        ROWS = 4
+    };
+    static const int64_t of_weights[] = {COLUMNS, 1, DEPTH}, of_zeros[] = {COLUMNS, 1};
+    static float a[ROWS * DEPTH], scales[COLUMNS], right[ROWS * COLUMNS];
+    static unsigned char weights[COLUMNS * DEPTH], zeros[COLUMNS];
+    const int64_t rows = _i ? ROWS : 1, of_a[] = {rows, DEPTH}, of_y[] = {rows, COLUMNS};
+    own_model m = {0};
+    ox_bytes attrs = {0};
+    for (int i = 0; i < ROWS * DEPTH; i++)
+        a[i] = MOST; /* that of a byte */
+    for (int n = 0; n < COLUMNS; n++) {
+        scales[n] = n % 2 ? 0x1p+114F : INFINITY;
+        zeros[n] = (unsigned char)(n < 3 ? 1 << (BITS - 1) : 254);
+        memset(weights + n * DEPTH, zeros[n] + 1, DEPTH);
+        for (int i = 0; i < ROWS; i++)
+            right[i * COLUMNS + n] = DEPTH * MOST * scales[n];
+    }
+    own_begin(&m, "com.microsoft", 1);
+    ox_put_initializer(&m.graph, "weights", OX_UINT8, 3, of_weights, weights);
+    ox_put_initializer(&m.graph, "scales", OX_FLOAT, 2, of_zeros, scales);
+    ox_put_initializer(&m.graph, "zeros", OX_UINT8, 2, of_zeros, zeros);
+    ox_put_input(&m.graph, "a", OX_FLOAT, 2, of_a);
+    ox_put_attr_int(&attrs, "K", DEPTH);
+    ox_put_attr_int(&attrs, "N", COLUMNS);
+    ox_put_attr_int(&attrs, "bits", BITS);
+    ox_put_attr_int(&attrs, "block_size", DEPTH);
+    ox_put_attr_int(&attrs, "accuracy_level", 4);
+    own_node(&m, "MatMulNBits", "a,weights,scales,zeros", "y", &attrs);
+    ox_put_output(&m.graph, "y", OX_FLOAT, 2, of_y);
+    ck_assert_msg(!own_load(&m), "%s", m.error.text);
+    ck_assert_msg(!own_run(&m, 1, &(ox_tensor){OX_FLOAT, 2, of_a, NULL, a}), "%s", m.error.text);
+    own_check(&m, 2, of_y, right);
+    own_end(&m);
 }
 END_TEST
 
@@ -442,6 +487,7 @@ Suite *ox_suite_ops_dense(void) {
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tcase_add_test(tests, all[i]);
+    tcase_add_loop_test(tests, scales_of_blocks_are_infinite_only_once, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

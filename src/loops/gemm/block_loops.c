@@ -6,6 +6,7 @@
 #include "loops/simd/x86.h"
 
 #include <float.h>
+#include <math.h>
 
 #if !OX_SMALL
 
@@ -193,6 +194,27 @@ static inline __attribute__((always_inline)) void take_zeros(const int bits, con
     }
 }
 
+/* The same of row i, word by word, each of whose weights is less its zero point before it is scaled. */
+static __attribute__((noinline)) float sum_apart(const ox_block_rows *rows, int i, const char *a) {
+    const ox_block_row *row = rows->row;
+    const int bits = row->bits, each = 32 / bits, parts = 8 / bits, mask = (1 << bits) - 1;
+    float total = 0;
+    for (int64_t w = 0; w * each < row->k; w++) {
+        const int64_t block = w * each / row->block, l = w % LANES;
+        const char *part = a + w / LANES * (int64_t)part_bytes(bits);
+        const int zero = rows->packed_zeros[i][block * bits / 8] >> (int)(block * bits % 8) & mask;
+        const uint32_t word = OX_GET(ox_u32, rows->weights[i] + w * 4);
+        int32_t sum = 0;
+        float scale;
+        for (int j = 0; j < each; j++)
+            sum += ((int)(word >> (uint32_t)(j * bits) & (uint32_t)mask) - zero) *
+                   (int8_t)part[j % parts * OX_WIDEST + l * 4 + j / parts];
+        memcpy(&scale, part + (parts + 1) * OX_WIDEST + l * 4, sizeof scale);
+        total += (float)sum * scale * rows->scales[i][block];
+    }
+    return total;
+}
+
 #define ADD(bits, count, has_zeros, w, a, scales, zeros, totals)                                                       \
     ((void)(zeros), add_bytes(bits, count, w, a, scales, totals))
 #define ZEROS_APART true
@@ -329,6 +351,12 @@ static inline __attribute__((always_inline)) void dots(const int bits, const int
 #pragma GCC unroll 4
     for (int i = 0; i < count; i++)
         to[i] = total_of(totals[i]);
+#ifdef OX_DOT_ISA
+    /* What zero points take off may be infinite where the difference is not, or the other way round. */
+    for (int i = 0; has_zeros && i < count; i++)
+        if (!isfinite(to[i]))
+            to[i] = sum_apart(rows, i, laid);
+#endif
 }
 
 #define OF_COUNT(bits, number)                                                                                         \
