@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inner.h"
+#include "ops/index/unpack_bits.h"
 
 int ox_frame_most(const ox_graph *graph, bool outputs) {
     int most = 1;
@@ -63,11 +64,31 @@ static ox_frame *main_frame(ox_frame *frame) {
     return frame;
 }
 
-static const char *input_name(const ox_call *call, int i) {
+/* The name of the integers that an UnpackBits gives of a value, and their type and shape; NULL if none does. */
+static const char *show_unpacked(const ox_graph *graph, int v, ox_tensor *shown) {
+#if OX_WITH_OWN_OPERATORS
+    const ox_written *written = ox_graph_written(graph);
+    const ox_graph *model = written ? &written->graph : graph;
+    for (int n = 0; n < model->nnodes && ox_graph_weight(graph, v); n++) {
+        const ox_node *node = &model->nodes[n];
+        if (node->op != &ox_op_unpack_bits || node->in[0] != v)
+            continue;
+        const ox_attr *dtype = node->attrs, *dims = dtype + 1; /* in the order of packed.c */
+        *shown = (ox_tensor){(ox_dtype)dtype->u.i, (int)dims->count, dims->u.ints, NULL, NULL};
+        return ox_graph_name(model, node->out[0]);
+    }
+#else
+    (void)graph, (void)v, (void)shown;
+#endif
+    return NULL;
+}
+
+static const char *show_input(const ox_call *call, int i, ox_tensor *shown) {
     const ox_work *work = (const void *)call;
     const ox_graph *graph = work->frame->graph;
-    int v = graph->nodes[work->node].in[i];
-    return v < 0 ? NULL : ox_graph_name(graph, v);
+    const int v = graph->nodes[work->node].in[i];
+    const char *name = v < 0 ? NULL : show_unpacked(graph, v, shown);
+    return name || v < 0 ? name : ox_graph_name(graph, v);
 }
 
 /* The call that shows one node after the other. */
@@ -85,7 +106,7 @@ static ox_status create_work(ox_frame *frame) {
                            .loops = frame->loops,
                            .pool = frame->pool,
                            .store = frame->model->store,
-                           .input_name = input_name};
+                           .show_input = show_input};
 #if !OX_SMALL
     work->call.plain_products = frame->options->no_winograd;
     work->call.conv = frame->model->conv;

@@ -8,8 +8,11 @@
 /* ---- Texts -------------------------------------------------------------------------------------------------- */
 
 const char *ox_call_input_text(const ox_call *call, int i, ox_input_buffer *buffer) {
-    const ox_tensor *t = i < call->nin ? call->in[i] : NULL;
-    const char *name = t && call->input_name ? call->input_name(call, i) : NULL;
+    ox_tensor shown = {0};
+    const ox_tensor *t = i < call->nin && call->in[i] ? &shown : NULL;
+    if (t)
+        shown = *call->in[i];
+    const char *name = t && call->show_input ? call->show_input(call, i, &shown) : NULL;
     if (t && ox_is_value(t->dtype))
         ox_format(buffer->text, sizeof buffer->text, name ? "input %d '%.*s' (%s)" : "input %d%.*s (%s)", i, 60,
                   name ? name : "", OX_TYPE(t->dtype));

@@ -130,8 +130,9 @@ struct ox_call {
 #endif
     ox_pile *pile;    /* prepare: plan memory; infer: the same, to be brought back to where it was */
     ox_pile *strings; /* run: memory for bytes of strings, which lives until the session runs again */
-    /* The name that the model gives to input i, NULL where it has none; may be NULL itself. */
-    const char *(*input_name)(const ox_call *call, int i);
+    /* The name that the model gives to input i, NULL where it has none; *shown, that input, takes the type and shape
+     * that the model has for it. May be NULL itself. */
+    const char *(*show_input)(const ox_call *call, int i, ox_tensor *shown);
     ox_result *results; /* infer: nout entries, through ox_call_output and ox_call_view */
     ox_call_phase phase;
     bool live;          /* infer: it is called in a run, with the data of all inputs */

@@ -1,6 +1,7 @@
 """fused_mistakes.py: mistakes with operators of com.microsoft that others were made one of."""
 
 import numpy as np
+import onnx
 from build import model, node, values
 from mistakes import LIMIT, MODEL, SHAPE, UNSUPPORTED, VALUE, Mistake, floats
 from onnx import numpy_helper
@@ -100,7 +101,19 @@ def rows_in_blocks():
                   "output 0, 'b', is of type float16, but the model states float", "float16")
 
 
+def packed_rows():
+    """Weights of so many bytes stay packed; the text has their name and type in the model."""
+    for dims, blocks, dtype, kind, code in (([256, 512], 32, onnx.TensorProto.INT4, "int4", 0x21), ([256, 1024], 64, onnx.TensorProto.UINT2, "uint2", 0x1b)):
+        weights = onnx.helper.make_tensor("w", dtype, dims, bytes([code]) * 65536, raw=True)
+        kept = [weights, numpy_helper.from_array(floats(256, blocks), "s")]
+        nodes = [node("DequantizeLinear w,s b", axis=1, block_size=16), node("Gather b,i y")]
+        yield Mistake(f"no such row of packed weights of {kind}", model(nodes, "i int64 ?", "y float ?", kept, opset=25, ir=13), VALUE,
+                      f"index -257 is out of range for axis 0 of size 256 of input 0 'w' ({kind} [256,{dims[1]}])",
+                      [np.array([3, -257], np.int64)])
+
+
 def all_mistakes():
+    yield from packed_rows()
     yield from rows_in_blocks()
     yield from weights_in_blocks()
     x = floats(2, 3)
