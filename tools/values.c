@@ -7,6 +7,18 @@
 #include "memory.h"
 #include "nearest.h"
 
+/* Visits the nodes that the model has: others take the place of some, between values that no model names. A session
+ * that is asked for what these leave out runs the former. */
+static void visit_written(const ox_model *model, ox_node_fn *visit, void *context) {
+    const ox_options written = {.no_integer = true};
+    ox_session *session = NULL;
+    ox_error error;
+    if (ox_session_create(model, &written, &session, &error))
+        session = NULL;
+    ox_model_visit(model, session, visit, context);
+    ox_session_free(session);
+}
+
 /* Calls the function for the name of each value, some more than once. */
 typedef struct each {
     void (*take)(void *context, const char *name);
@@ -33,7 +45,7 @@ static void for_each(const ox_model *model, void (*take)(void *context, const ch
         take(context, info.name);
     for (size_t i = 0; !ox_model_output(model, i, &info); i++)
         take(context, info.name);
-    ox_model_visit(model, NULL, visit, &e);
+    visit_written(model, visit, &e);
 }
 
 typedef struct search {
@@ -84,7 +96,7 @@ void ox_values_suggest(const ox_model *model, const char *name, ox_text *text) {
     ox_text outputs = {0};
     node_search s = {name, &outputs};
     ox_nearest nearest = {.wanted = name};
-    ox_model_visit(model, NULL, match_node, &s);
+    visit_written(model, match_node, &s);
     for_each(model, look_at, &nearest);
     if (outputs.size)
         ox_text_format(text, "; it is a node, which gives %s", outputs.data);
@@ -116,7 +128,7 @@ static void add_outputs(void *context, const ox_node_info *node) {
 
 const char **ox_values_list(const ox_model *model, size_t *count) {
     list l = {0};
-    ox_model_visit(model, NULL, add_outputs, &l);
+    visit_written(model, add_outputs, &l);
     *count = l.count;
     return l.names;
 }

@@ -88,6 +88,23 @@ def check_inner():
     check("an input", out == "c: bool []\nTrue\n", out)
 
 
+def check_left_out():
+    """Values of the model that a session leaves out otherwise, and none that it makes for itself."""
+    weights = np.arange(-64, 64, dtype=np.int8).reshape(32, 4)
+    kept = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(np.full((2, 4), 0.5, np.float32), "s")]
+    write("blocks", [helper.make_node("DequantizeLinear", ["w", "s"], ["floats"], "widen", axis=0, block_size=16),
+                     helper.make_node("MatMul", ["a", "floats"], ["y"])],
+          [value("a", TensorProto.FLOAT, [1, 32])], [value("y", TensorProto.FLOAT, [1, 4])], kept)
+    ox(0, "run", "blocks.onnx", "-i", "@ones", "--save-all", "blocks", "--quiet")
+    index = json.loads((DIR / "blocks" / "index.json").read_text())
+    check("all values of the model", [e["name"] for e in index] == ["y", "floats"], index)
+    check("a value that is left out", np.array_equal(np.load(DIR / "blocks" / "floats.npy"), weights * np.float32(0.5)))
+    out, _ = ox(0, "run", "blocks.onnx", "-i", "@ones", "-o", "floats", "--stats")
+    check("such a value alone", out.startswith("floats: float [32,4]\n"), out)
+    _, err = ox(1, "run", "blocks.onnx", "-i", "@ones", "-o", "widen")
+    check("the node that gives it", "it is a node, which gives 'floats'" in err, err)
+
+
 def check_saved():
     ox(0, "run", "inner.onnx", "-i", "x.npy", "--save-all", "all", "--save-inputs", "inputs", "--quiet")
     index = json.loads((DIR / "all" / "index.json").read_text())
@@ -244,7 +261,7 @@ def check_cases():
 def main():
     DIR.mkdir(exist_ok=True)
     write_models()
-    for test in (check_inner, check_saved, check_expected, check_json, check_stats, check_random, check_nodes,
+    for test in (check_inner, check_saved, check_left_out, check_expected, check_json, check_stats, check_random, check_nodes,
                  check_operators, check_cases):
         test()
     finish()
