@@ -73,8 +73,7 @@ static const char *show_unpacked(const ox_graph *graph, int v, ox_tensor *shown)
         const ox_node *node = &model->nodes[n];
         if (node->op != &ox_op_unpack_bits || node->in[0] != v)
             continue;
-        const ox_attr *dtype = node->attrs, *dims = dtype + 1; /* in the order of packed.c */
-        *shown = (ox_tensor){(ox_dtype)dtype->u.i, (int)dims->count, dims->u.ints, NULL, NULL};
+        *shown = ox_unpacked_tensor(node->attrs, node->nattrs);
         return ox_graph_name(model, node->out[0]);
     }
 #else

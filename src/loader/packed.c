@@ -76,7 +76,7 @@ static ox_status make_bytes(ox_loader *l, ox_scope *scope, int32_t value) {
     return OX_OK;
 }
 
-/* Appends a node that the model has not. */
+/* Appends a node that is not in the model. */
 static ox_status append(ox_loader *l, ox_scope *scope, const ox_node *node, const char *of) {
     char text[OX_NAME_ROOM];
     const char *name;

@@ -4,7 +4,7 @@
  * in float first: that is off by less than OX_UNSURE as long as the result does not saturate. Where it lies no nearer
  * to the middle between two whole numbers than that, it is rounded as the double would be; elsewhere the caller
  * computes it once more. Nothing of that is needed where a session has proven that floats round as doubles do
- * (ox_prove). */
+ * (`prove` in integer_loops.c). */
 #ifndef OX_LOOPS_REQUANTIZE_H
 #define OX_LOOPS_REQUANTIZE_H
 

@@ -48,11 +48,9 @@ static codes find_codes(const ox_requantizer *r, int32_t value) {
         found.tensor = *known;
     if (!node || node->op != &ox_op_unpack_bits)
         return found;
-    const ox_attr *dims = ox_emit_attr(node, "dims", OX_ATTR_INTS);
     const ox_tensor *packed = ox_quant_known(r, node->in[0]);
-    const ox_dtype dtype = (ox_dtype)ox_emit_int(node, "dtype", OX_UNDEFINED);
-    if (packed && dims)
-        found = (codes){{dtype, (int)dims->count, dims->u.ints, NULL, NULL}, packed, node->in[0], node};
+    if (packed)
+        found = (codes){ox_unpacked_tensor(node->attrs, node->nattrs), packed, node->in[0], node};
     return found;
 }
 

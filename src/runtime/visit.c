@@ -95,9 +95,10 @@ static void take_packed(ox_value_info *info, const ox_graph *graph, int v) {
     const ox_dtype dtype = ox_graph_dtype(graph, v);
     for (int n = 0; n < graph->nnodes && !ox_is_value(dtype) && OX_BIT(dtype) & OX_SET_PACKED; n++) {
         const ox_node *node = &graph->nodes[n];
-        for (int i = 0; i < node->nattrs && is_made(graph, node) && node->out[0] == v; i++)
-            if (node->attrs[i].kind == OX_ATTR_INTS)
-                take_tensor(info, &(ox_tensor){dtype, (int)node->attrs[i].count, node->attrs[i].u.ints, NULL, NULL});
+        if (is_made(graph, node) && node->out[0] == v) {
+            const ox_tensor shown = ox_unpacked_tensor(node->attrs, node->nattrs);
+            take_tensor(info, &shown);
+        }
     }
 }
 

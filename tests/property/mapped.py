@@ -109,6 +109,22 @@ def resident(path):
     return sum(next(int(line.split()[1]) << 10 for line in lines[at:] if line.startswith("Rss:")) for at in starts)
 
 
+def left_by_run(data, tensor, watched=True):
+    """Bytes of a model's file that are in memory after a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.realpath(os.path.join(folder, "model.onnx"))
+        with open(path, "wb") as file:
+            file.write(data)
+        model = oxlib.ModelFile(path)
+        session = oxlib.Session(model)
+        session.set_input(0, tensor)
+        session.run(watched=watched)
+        left = resident(path)
+        session.close()
+        model.close()
+        return left
+
+
 def check_memory():
     """None, or what is wrong where weights are only read to be laid out: their file is not in memory, though each run
     reads what lies between them."""
@@ -119,17 +135,7 @@ def check_memory():
         nodes.append(helper.make_node("Conv", [f"x{i}", f"w{i}", f"b{i}"], [f"x{i + 1}"]))
     graph = helper.make_graph(nodes, "graph", [value("x0")], [value("x3")], given)
     data = helper.make_model(graph, ir_version=10, opset_imports=[helper.make_opsetid("", 22)]).SerializeToString()
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.realpath(os.path.join(folder, "model.onnx"))
-        with open(path, "wb") as file:
-            file.write(data)
-        model = oxlib.ModelFile(path)
-        session = oxlib.Session(model)
-        session.set_input(0, arrays.to_input(np.ones([1, LARGE, 14, 14], np.float32), "float"))
-        session.run()
-        left = resident(path)
-        session.close()
-        model.close()
+    left = left_by_run(data, arrays.to_input(np.ones([1, LARGE, 14, 14], np.float32), "float"))
     return None if left < len(data) / 4 else f"{left} of {len(data)} bytes are still in memory"
 
 

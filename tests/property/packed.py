@@ -1,6 +1,6 @@
-"""packed.py [--seed N] [--cases N]: initializers of 4-bit and 2-bit integers, which stay packed where DequantizeLinear
-in blocks alone reads them: whoever else does, in whatever graph, from whatever field, in rows that fill bytes and others,
-against numpy; and how much memory models of them take."""
+"""packed.py [--seed N] [--cases N]: initializers of 4-bit and 2-bit integers, which stay packed where only DequantizeLinear
+in blocks reads them. Graphs with other readers, with subgraphs, with data in each field, and with rows that do not fill
+bytes, against numpy; and how much memory such models take."""
 
 import ctypes as C
 import os
@@ -236,7 +236,7 @@ def whole(rng, folder):
         if off:
             return f"{drawn.what}: {options}{', w as an output' if extra else ''}: {off}"
         if "no_integer" in options and any(op == "UnpackBits" for op, _ in nodes):
-            return f"{drawn.what}: a node that the model has not is listed"
+            return f"{drawn.what}: a node that is not in the model is listed"
     return None
 
 
@@ -315,17 +315,7 @@ def check_mapped():
     """None, or what is wrong where weights are only read to be laid out: their file is not in memory."""
     for form in ("MatMul", "Transpose"):
         data, a = layers_of(np.random.default_rng(1), "int4", form, 2048, 2048)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.realpath(os.path.join(folder, "model.onnx"))
-            with open(path, "wb") as file:
-                file.write(data)
-            model = oxlib.ModelFile(path)
-            session = oxlib.Session(model)
-            session.set_input(0, arrays.to_tensor(a, "float"))
-            session.run(watched=False)
-            left = mapped.resident(path)
-            session.close()
-            model.close()
+        left = mapped.left_by_run(data, arrays.to_tensor(a, "float"), watched=False)
         if left > len(data) * (1 / 4 if form == "MatMul" else 1 / 2):  # the scales of the other are read as they lie
             return f"{form}: {left} of {len(data)} bytes are still in memory"
     return None

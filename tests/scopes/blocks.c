@@ -272,7 +272,7 @@ static void check_floats(scope *s, const blocks *b, ox_dtype dtype, reader by) {
     s->graph.exact = true; /* products of floats and of blocks round elsewhere */
     s->graph.isa = b->isa;
     in[1] = add_floats(s, b, dtype, is_turned);
-    if (scope_draw(s, 8) == 0) /* somebody else reads it, too */
+    if (scope_draw(s, 8) == 0) /* it is an output, too */
         scope_result(s, in[1]);
     if (by == MATMUL_TURNED) {
         in[1] = scope_node_of(s, "Transpose", 1, &in[1]);

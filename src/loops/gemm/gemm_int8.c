@@ -87,12 +87,24 @@ static inline __attribute__((always_inline)) void add_group(const bool is_signed
     }
 }
 
+/* Writes the sums of a tile, or adds them to what is there. */
+static inline __attribute__((always_inline)) void store_sums(const int rows, const int vectors, const ox_gemm_tile *t,
+                                                             ox_dot_lanes sum[][VECTORS]) {
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++) {
+        loose_lanes *to = (void *)(t->c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
+        ox_dot_lanes all = sum[i / vectors][i % vectors];
+        if (t->add)
+            all += *to;
+        *to = all;
+    }
+}
+
 /* A tile of constant size: where this is inlined, all sums are in registers. */
 static inline __attribute__((always_inline)) void multiply(const bool is_signed, const int rows, const int vectors,
                                                            const ox_gemm_tile *t) {
     const char *a = t->a, *b = t->b, *ahead = t->ahead;
     const int64_t a_row = t->a_row;
-    char *c = t->c;
     ox_dot_lanes sum[OX_GEMM_TILE_ROWS][VECTORS];
 #pragma GCC unroll 24
     for (int i = 0; i < rows * vectors; i++)
@@ -106,14 +118,7 @@ static inline __attribute__((always_inline)) void multiply(const bool is_signed,
         }
     for (; left > 0; left -= GROUP, a += 4, b += GROUP * t->b_row)
         add_group(is_signed, rows, vectors, a, a_row, b, sum);
-#pragma GCC unroll 24
-    for (int i = 0; i < rows * vectors; i++) {
-        loose_lanes *to = (void *)(c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
-        ox_dot_lanes all = sum[i / vectors][i % vectors];
-        if (t->add)
-            all += *to;
-        *to = all;
-    }
+    store_sums(rows, vectors, t, sum);
 }
 #endif
 
@@ -217,14 +222,7 @@ static inline __attribute__((always_inline)) void multiply_places(const bool is_
         sum[i / vectors][i % vectors] = (ox_dot_lanes){0};
     for (int64_t p = 0; p < places->count; p++)
         a = add_place(is_signed, rows, vectors, t, &places->place[p], a, fill, sum);
-#pragma GCC unroll 24
-    for (int i = 0; i < rows * vectors; i++) {
-        loose_lanes *to = (void *)(t->c + i / vectors * t->c_row + i % vectors * OX_DOT_BYTES);
-        ox_dot_lanes all = sum[i / vectors][i % vectors];
-        if (t->add)
-            all += *to;
-        *to = all;
-    }
+    store_sums(rows, vectors, t, sum);
 }
 
 #define PLACE_TILE(kind, is_signed, rows, vectors)                                                                     \

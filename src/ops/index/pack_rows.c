@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "asserts.h"
 #include "loops/lanes.h"
 #include "ops/blocks.h"
 #include "ops/dense.h"
@@ -112,11 +113,10 @@ static void pack_tile(const pack_job *job, int64_t n, int64_t rows, int64_t k, i
     uint8_t turned[TILE * TILE], apart[TILE * TILE];
     const uint8_t *x = job->x + k * job->n + n;
     int64_t step = job->n;
-    if (job->packed) { /* tiles begin with whole bytes, and so do rows of x end */
-        const int64_t bytes = rows * job->bits / 8, row = job->n * job->bits / 8;
-        const ox_dtype dtype = job->bits == 4 ? OX_UINT4 : OX_UINT2;
+    if (job->packed) { /* codes of 2 bits; tiles begin with whole bytes, and so do rows of x end */
+        OX_ASSERT(job->bits == 2);
         for (int64_t i = 0; i < count; i++)
-            ox_unpack_bits(dtype, bytes, job->x + (k + i) * row + n * job->bits / 8, apart + i * TILE);
+            ox_unpack_bits(OX_UINT2, rows / 4, job->x + (k + i) * (job->n / 4) + n / 4, apart + i * TILE);
         x = apart;
         step = TILE;
     }

@@ -17,6 +17,16 @@ int64_t ox_packed_row(ox_dtype dtype, int rank, const int64_t *dims) {
     return count % each ? 0 : count / each;
 }
 
+ox_tensor ox_unpacked_tensor(const ox_attr *attrs, int count) {
+    ox_tensor t = {.dtype = OX_UNDEFINED};
+    for (int i = 0; i < count; i++)
+        if (attrs[i].kind == OX_ATTR_INT)
+            t.dtype = (ox_dtype)attrs[i].u.i;
+        else if (attrs[i].kind == OX_ATTR_INTS)
+            t.rank = (int)attrs[i].count, t.dims = attrs[i].u.ints;
+    return t.dims ? t : (ox_tensor){.dtype = OX_UNDEFINED};
+}
+
 /* Two of 4 bits; `sign` is the bit of their sign, 0 where they have none. */
 static void unpack_pairs(unsigned sign, int64_t bytes, const uint8_t *from, uint8_t *to) {
     for (int64_t i = 0; i < bytes; i++) {

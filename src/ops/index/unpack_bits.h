@@ -12,6 +12,9 @@ extern const ox_op ox_op_unpack_bits;
 /* The types that it takes out of bytes. */
 #define OX_SET_PACKED (OX_BIT(OX_INT4) | OX_BIT(OX_UINT4) | OX_BIT(OX_INT2) | OX_BIT(OX_UINT2))
 
+/* The tensor whose rows a node with these attributes gives, without data; of type UNDEFINED if they do not say it. */
+ox_tensor ox_unpacked_tensor(const ox_attr *attrs, int count);
+
 /* How many bytes a row of that type and these dims fills, as a whole number; 0 where it does not. */
 int64_t ox_packed_row(ox_dtype dtype, int rank, const int64_t *dims);
 

@@ -13,11 +13,11 @@
 
 enum {
     EXACT_PRODUCTS = (1 << 24) / (255 * 255), /* the most products of bytes whose sums are exact in floats */
-    MOST_PROVEN = 1024,                       /* beyond which sums take so long that bytes do not matter */
-    WORD = 4,                                 /* bytes that are multiplied by one instruction, */
-    WIDE = 64,                                /* bytes of a vector */
-    MANY_OUTPUTS = 8,                         /* and outputs of a group for which words of them are gathered once */
-    SUM_ROWS = 16                             /* that are gathered together where columns are summed */
+    MOST_PROVEN = 1024, /* of a sum: of longer ones, making them bytes is a small part of the time */
+    WORD = 4,           /* bytes that are multiplied by one instruction, */
+    WIDE = 64,          /* bytes of a vector */
+    MANY_OUTPUTS = 8,   /* and outputs of a group for which words of them are gathered once */
+    SUM_ROWS = 16       /* that are gathered together where columns are summed */
 };
 
 /* The numbers of the inputs; -1 if the operator has none. */
